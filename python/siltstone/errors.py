@@ -4,7 +4,7 @@ SiltstoneError
 ├── InvalidArgumentError      the request itself is wrong; change it
 ├── FailedPreconditionError   the request is fine, the state is not (another model, a finished task)
 ├── NotFoundError             no such memory, task, job, or namespace for this caller
-├── AlreadyExistsError        the same request_id with another payload, or a duplicate with on_duplicate=REJECT
+├── AlreadyExistsError        a request_id with another payload, or a duplicate under on_duplicate=REJECT
 ├── StaleRevisionError        somebody changed it since it was read; read again, then retry
 ├── PermissionDeniedError     this caller may not do that
 ├── UnauthenticatedError      no token, or one that is not known

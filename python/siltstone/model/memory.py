@@ -1,7 +1,7 @@
 """A memory and what hangs on it. Times are aware datetimes in UTC with microseconds."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 AttributeValue = str | float | bool | datetime
@@ -148,6 +148,7 @@ class MemoryDraft:
     confidence: float | None = None  # None: 0.7
     event_time: datetime | None = None
     valid_until: datetime | None = None
+    ttl: timedelta | None = None  # instead of valid_until: from the moment of the write
     supersedes: list[str] = field(default_factory=list)
     sequence: str = ""
     position: int | None = None

@@ -35,6 +35,20 @@ class Weights:
     half_life: timedelta = timedelta(days=30)  # age at which recency is 0.5
 
 
+@dataclass(slots=True, kw_only=True)
+class PartialWeights:
+    """Weights of one request; what is None comes from the profile."""
+
+    similarity: float | None = None
+    recency: float | None = None
+    confidence: float | None = None
+    lexical: float | None = None
+    neighbours: float | None = None
+    calibrate: bool | None = None
+    gate: float | None = None
+    half_life: timedelta | None = None
+
+
 PROFILES: dict[Profile, Weights] = {
     Profile.BALANCED: Weights(),
     Profile.TROUBLESHOOTING: Weights(
@@ -101,7 +115,7 @@ class SearchRequest:
     top_k: int | None = None  # None: 8
     filter: Filter | None = None
     profile: Profile = Profile.BALANCED
-    weights: Weights | None = None  # None: the profile's
+    weights: PartialWeights | None = None  # None: the profile's
     now: datetime | None = None  # None: the server's clock
     time_zone: str = "UTC"
     as_of: datetime | None = None

@@ -1,0 +1,1 @@
+"""Siltstone: self-hosted memory for agents."""
