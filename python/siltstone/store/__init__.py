@@ -1,0 +1,19 @@
+"""The store: durable, the truth. The only package that knows LMDB."""
+
+from siltstone.store.keys import content_digest
+from siltstone.store.reader import Change, Reader, Vectors
+from siltstone.store.records import AnswerRecord, NamespaceRecord
+from siltstone.store.store import Store, StoreInfo
+from siltstone.store.writer import Writer
+
+__all__ = [
+    "AnswerRecord",
+    "Change",
+    "NamespaceRecord",
+    "Reader",
+    "Store",
+    "StoreInfo",
+    "Vectors",
+    "Writer",
+    "content_digest",
+]

@@ -1,0 +1,234 @@
+"""Group commit: one thread writes, one applies, and a caller waits for both.
+
+While one transaction syncs, operations gather for the next, so that many callers share a sync. Each runs in a
+nested transaction: one that fails leaves nothing and the others go on.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+import lmdb
+
+from siltstone.errors import (
+    DeadlineExceededError,
+    InternalError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
+from siltstone.store.environment import Environment, Snapshot
+from siltstone.store.failures import translate
+from siltstone.store.ids import IdFactory
+from siltstone.store.reader import Change
+from siltstone.store.writer import Writer
+
+MAX_WAITING = 10_000  # operations accepted and not yet answered
+PURGED_AT_ONCE = 1000  # entries of deleted namespaces that go with one group
+APPLIER_TIMEOUT = 10.0  # seconds that closing waits for a last apply
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class _Operation:
+    __slots__ = ("changes", "done", "error", "function", "value")
+
+    def __init__(self, function: Callable[[Writer], Any]) -> None:
+        self.function = function
+        self.done = threading.Event()
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.changes: list[Change] = []
+
+
+class _RunAlone(Exception):
+    """An operation broke the group's transaction; run each in one of its own to see which."""
+
+
+class Committer:
+    """See `Store.commit`."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        applier: Callable[[list[Change]], None],
+        *,
+        clock: Callable[[], int],
+        max_group: int,
+        retention: int,
+    ) -> None:
+        self._environment = environment
+        self._applier = applier
+        self._clock = clock
+        self._max_group = max_group
+        self._retention = retention
+        self._ids = IdFactory()
+        self._lock = threading.Lock()
+        self._arrived = threading.Condition(self._lock)
+        self._queue: deque[_Operation] = deque()
+        self._waiting = 0
+        self._closing = False
+        self._applying: SimpleQueue[Sequence[_Operation] | None] = SimpleQueue()
+        with environment.read() as snapshot:
+            self._purging = self._writer(snapshot).has_deleted()
+        # Daemons, for a program that ends without closing; Store closes at exit.
+        self._threads = [
+            threading.Thread(target=self._write_groups, name="siltstone-writer", daemon=True),
+            threading.Thread(target=self._apply_groups, name="siltstone-applier", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def commit(self, function: Callable[[Writer], T], timeout: float | None) -> T:
+        if threading.current_thread() in self._threads or self._environment.reading():
+            raise InternalError(
+                "commit inside a read, an operation or the applier would wait for itself; end that first",
+                reason="NESTED_COMMIT",
+            )
+        self._environment.refuse_when_unusable()
+        operation = _Operation(function)
+        with self._lock:
+            if self._closing:
+                raise UnavailableError("the store is closed", reason="CLOSED")
+            if self._waiting >= MAX_WAITING:
+                raise ResourceExhaustedError(
+                    f"{self._waiting} writes are waiting already; retry later", reason="OVERLOADED"
+                )
+            self._waiting += 1
+            self._queue.append(operation)
+            self._arrived.notify()
+        if not operation.done.wait(timeout):
+            self._give_up(operation, timeout)
+        if operation.error is not None:
+            raise operation.error
+        value: T = operation.value
+        return value
+
+    def close(self) -> None:
+        """Take no more, write and apply what was accepted, end the threads."""
+        with self._lock:
+            self._closing = True
+            self._arrived.notify()
+        writer, applier = self._threads
+        writer.join()
+        applier.join(APPLIER_TIMEOUT)
+        if applier.is_alive():
+            log.error("the applier did not return in %.0f s; its index must be rebuilt", APPLIER_TIMEOUT)
+
+    def _give_up(self, operation: _Operation, timeout: float | None) -> None:
+        with self._lock:
+            if operation in self._queue:
+                self._queue.remove(operation)
+                self._waiting -= 1
+                raise DeadlineExceededError(
+                    f"the write did not start within {timeout} s and was cancelled; nothing was written"
+                )
+        if not operation.done.is_set():
+            raise DeadlineExceededError(
+                f"the write was not done within {timeout} s and may still happen; "
+                "retry with the same request_id"
+            )
+
+    def _write_groups(self) -> None:
+        while (group := self._next_group()) is not None:
+            try:
+                self._write(group)
+            except BaseException as error:  # the thread must outlive it: nobody else writes
+                log.exception("a group of %d writes failed", len(group))
+                _fail(group, InternalError(f"the writer failed: {error}"))
+            self._applying.put(group)
+        self._applying.put(None)
+
+    def _next_group(self) -> list[_Operation] | None:
+        """The operations that wait; none of them when there is only something to purge; None at the end."""
+        with self._lock:
+            while not self._queue:
+                if self._closing:
+                    return None
+                if self._purging:
+                    return []
+                self._arrived.wait()
+            return [self._queue.popleft() for _ in range(min(len(self._queue), self._max_group))]
+
+    def _write(self, group: list[_Operation]) -> None:
+        while True:
+            try:
+                return self._transact(group)
+            except lmdb.MapFullError:
+                try:
+                    self._environment.grow()
+                except Exception as error:
+                    return self._refuse(group, error)
+            except _RunAlone:
+                for operation in group:
+                    self._write([operation])
+                return None
+            except (lmdb.Error, OSError) as error:
+                return self._refuse(group, translate(error, self._environment.path))
+
+    def _refuse(self, group: list[_Operation], error: Exception) -> None:
+        log.error("a group of %d writes was undone: %s", len(group), error)
+        self._purging = False  # or it would fail on and on; taken up by the next deletion or start
+        _fail(group, error)
+
+    def _transact(self, group: list[_Operation]) -> None:
+        deleted = False
+        purging = False
+        with self._environment.write() as txn:
+            parent = self._environment.snapshot(txn)
+            for operation in group:
+                operation.value, operation.error, operation.changes = None, None, []
+                try:
+                    with self._nested(parent) as writer:
+                        operation.value = operation.function(writer)
+                        operation.changes = writer.finish()
+                    deleted |= writer.deleted
+                except lmdb.MapFullError:
+                    raise
+                except lmdb.Error as error:
+                    if len(group) > 1:
+                        raise _RunAlone from error
+                    raise
+                except BaseException as error:
+                    operation.value, operation.changes, operation.error = None, [], error
+            if self._purging:
+                with self._nested(parent) as writer:
+                    purging = writer.purge(PURGED_AT_ONCE)
+        self._purging = purging or deleted
+
+    @contextmanager
+    def _nested(self, parent: Snapshot) -> Iterator[Writer]:
+        with self._environment.write(parent) as child:
+            yield self._writer(self._environment.snapshot(child))
+
+    def _writer(self, snapshot: Snapshot) -> Writer:
+        return Writer(snapshot, time=self._clock(), ids=self._ids, retention=self._retention)
+
+    def _apply_groups(self) -> None:
+        while (group := self._applying.get()) is not None:
+            changes = [change for operation in group for change in operation.changes]
+            if changes:
+                try:
+                    self._applier(changes)
+                except BaseException:  # the writes are durable: their callers must hear so
+                    log.exception("applying %d changes to the index failed", len(changes))
+            with self._lock:
+                self._waiting -= len(group)
+            for operation in group:
+                operation.changes = []
+                operation.done.set()
+
+
+def _fail(group: list[_Operation], error: Exception) -> None:
+    for operation in group:
+        operation.value, operation.changes, operation.error = None, [], error
+
+
+def now_microseconds() -> int:
+    """The system's clock, microseconds since 1970-01-01 UTC."""
+    return time.time_ns() // 1000

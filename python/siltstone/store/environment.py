@@ -1,0 +1,268 @@
+"""The LMDB environment: opened once, read by many, grown and closed only while nobody reads.
+
+LMDB's own rules that this file keeps: the map may not be resized while a transaction of this process is open,
+nothing may touch the environment after it is closed (both crash), and one process opens a file once.
+"""
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lmdb
+
+from siltstone.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    UnavailableError,
+)
+from siltstone.store import keys
+from siltstone.store.failures import translated
+from siltstone.store.lockfile import LockFile
+
+FORMAT_VERSION = 1  # of the tables and keys; records carry their own
+WRITTEN_BY = b"siltstone"
+
+MIN_MAP_SIZE = 128 << 10
+RESERVED_MAP_SIZE = 64 << 30  # sparse: address space, not disk
+MODEST_MAP_SIZE = 1 << 30  # where a reserved map takes disk or address space is short
+MAX_READERS = 2048
+GROW_TIMEOUT = 30.0  # seconds to wait for open reads before the map can grow
+CLOSE_TIMEOUT = 10.0
+
+_TABLES = (
+    "meta",  # format, seq, clock, the next namespace number
+    "names",  # name → namespace number
+    "namespaces",  # number → NamespaceRecord
+    "counters",  # namespace → counts and the floor of its change log
+    "owners",  # id of a memory, task or job → namespace
+    "memories",  # namespace, id → Memory
+    "vectors",  # namespace, id → packed float32
+    "revisions",  # namespace, id, revision → Revision
+    "former_vectors",  # namespace, id, revision → the vectors that this revision was the last to have
+    "contents",  # namespace, digest of the content, id of a live memory → nothing
+    "changes",  # namespace, seq → ids, 16 bytes each
+    "tasks",  # namespace, id → Task
+    "steps",  # namespace, task id, number → Step
+    "jobs",  # namespace, id → HindsightJob
+    "waiting",  # id of a job that is queued or running → namespace
+    "exposures",  # namespace of the task, task id, memory id → time
+    "answers",  # digest of principal, method, request_id → AnswerRecord
+    "answer_times",  # time, key in answers → nothing
+    "audit",  # seq, place → AuditEvent
+    "tokens",  # digest of the secret → Token
+    "erased",  # id of an erased memory → time
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A transaction and the handles of the tables in it."""
+
+    txn: Any
+    tables: dict[str, Any]
+
+
+class Environment:
+    """The files of one data directory.
+
+    Args:
+        path: the directory; created, for its owner only, when it is missing.
+        map_size: bytes of address space reserved, doubled when they are full; None for a generous default.
+    """
+
+    def __init__(self, path: Path, map_size: int | None = None) -> None:
+        if map_size is not None and map_size < MIN_MAP_SIZE:
+            raise InvalidArgumentError(
+                f"map_size: {map_size} is below {MIN_MAP_SIZE} bytes", field="map_size"
+            )
+        self.path = path
+        self._pid = os.getpid()
+        self._gate = threading.Condition()
+        self._readers = 0
+        self._growing = False
+        self._closed = False
+        self._local = threading.local()
+        with translated(path):
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = LockFile(path)
+        try:
+            with translated(path):
+                _allocate_reader_table(path / "lock.mdb")
+                self._env = _open(path, map_size)
+        except BaseException:
+            self._lock.release()
+            raise
+        try:
+            with translated(path):
+                self._env.reader_check()
+                self._tables = self._open_tables()
+        except BaseException:
+            self._env.close()
+            self._lock.release()
+            raise
+
+    @contextmanager
+    def read(self) -> Iterator[Snapshot]:
+        """A consistent snapshot. A thread that already reads is let in although the map waits to grow: it
+        would wait for itself."""
+        held = self._held()
+        with self._gate:
+            while self._growing and not held[0] and not self._closed:
+                self._gate.wait()
+            self.refuse_when_unusable()
+            self._readers += 1
+        held[0] += 1
+        try:
+            with translated(self.path):
+                txn = self._env.begin()
+                try:
+                    yield Snapshot(txn, self._tables)
+                finally:
+                    txn.abort()
+        finally:
+            held[0] -= 1
+            with self._gate:
+                self._readers -= 1
+                if not self._readers:
+                    self._gate.notify_all()
+                    if self._closed:
+                        self._shut()
+
+    def reading(self) -> bool:
+        """Whether this thread is inside `read`."""
+        return self._held()[0] > 0
+
+    def write(self, parent: Snapshot | None = None) -> Any:
+        """A write transaction, to be used as a context; with a parent, nested in it. Only the writer thread
+        calls this, and ends it before it calls `grow` or `close`."""
+        return self._env.begin(write=True, parent=parent and parent.txn)
+
+    def snapshot(self, txn: Any) -> Snapshot:
+        return Snapshot(txn, self._tables)
+
+    def grow(self) -> None:
+        """Double the map. Waits until nobody reads; who comes to read meanwhile waits.
+        `UnavailableError` when a read is held for too long."""
+        with self._gate:
+            self._growing = True
+            try:
+                if not self._gate.wait_for(lambda: not self._readers, GROW_TIMEOUT):
+                    raise UnavailableError(
+                        f"the map must grow and a read was held open for {GROW_TIMEOUT:.0f} s; retry",
+                        reason="READS_HELD",
+                    )
+                with translated(self.path):
+                    self._env.set_mapsize(2 * self._env.info()["map_size"])
+            finally:
+                self._growing = False
+                self._gate.notify_all()
+
+    def copy(self, target: Path) -> None:
+        """Write a compacted copy of the data into the empty directory `target`, as of now; writes go on."""
+        with self.read():  # keeps the map from moving
+            self._env.copy(str(target), compact=True)
+
+    def map_size(self) -> int:
+        with self.read():
+            return int(self._env.info()["map_size"])
+
+    def close(self) -> None:
+        """Refuse new reads, wait for open ones and close the files. When a read is held for longer than
+        `CLOSE_TIMEOUT`, the end of that read closes them. In a forked child nothing happens."""
+        if self.forked():
+            return
+        with self._gate:
+            if self._closed:
+                return
+            self._closed = True
+            self._gate.notify_all()
+            if self._gate.wait_for(lambda: not self._readers, CLOSE_TIMEOUT):
+                self._shut()
+            else:
+                log.warning("%d reads of %s are still open; the last one closes it", self._readers, self.path)
+
+    def _shut(self) -> None:
+        self._env.close()
+        self._lock.release()
+
+    def _held(self) -> list[int]:
+        held: list[int] | None = getattr(self._local, "held", None)
+        if held is None:
+            held = self._local.held = [0]
+        return held
+
+    def forked(self) -> bool:
+        """Whether this is a child process of the one that opened it: LMDB must not be touched here."""
+        return os.getpid() != self._pid
+
+    def refuse_when_unusable(self) -> None:
+        if self._closed:
+            raise UnavailableError("the store is closed", reason="CLOSED")
+        if self.forked():
+            raise FailedPreconditionError(
+                "the store was opened before this process was forked; open it after the fork",
+                reason="FORKED",
+            )
+
+    def _open_tables(self) -> dict[str, Any]:
+        while True:
+            try:
+                with self._env.begin(write=True) as txn:
+                    tables = {name: self._env.open_db(name.encode(), txn=txn) for name in _TABLES}
+                    self._check_format(txn, tables["meta"])
+                    return tables
+            except lmdb.MapFullError:
+                self._env.set_mapsize(2 * self._env.info()["map_size"])
+
+    def _check_format(self, txn: Any, meta: Any) -> None:
+        written = txn.get(b"format", db=meta)
+        if written is None:
+            txn.put(b"format", keys.number(FORMAT_VERSION) + WRITTEN_BY, db=meta)
+            return
+        version = keys.parse_number(written[:8])
+        if version != FORMAT_VERSION:
+            raise FailedPreconditionError(
+                f"{self.path} was written in store format {version} by {written[8:].decode()}, this release "
+                f"reads format {FORMAT_VERSION}; use the release that wrote it, or a newer one",
+                reason="FORMAT_VERSION",
+            )
+
+
+def _open(path: Path, map_size: int | None) -> Any:
+    size = map_size or (
+        RESERVED_MAP_SIZE if sys.platform == "linux" and sys.maxsize > 1 << 32 else MODEST_MAP_SIZE
+    )
+    while True:
+        try:
+            return lmdb.open(
+                str(path),
+                map_size=size,
+                subdir=True,
+                mode=0o700,
+                max_dbs=len(_TABLES),
+                max_readers=MAX_READERS,
+                lib_version=0,
+            )
+        except (lmdb.Error, MemoryError):
+            if map_size or size <= MODEST_MAP_SIZE:
+                raise
+            size //= 2  # an address space limit: less is reserved, and grown when it is full
+
+
+def _allocate_reader_table(path: Path) -> None:
+    """Give LMDB's lock file its blocks before LMDB maps it: in a sparse file, a new reader on a full disk
+    would touch a block that cannot be had, and the process would die of SIGBUS."""
+    if hasattr(os, "posix_fallocate"):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            os.posix_fallocate(descriptor, 0, 64 * MAX_READERS + 4096)
+        finally:
+            os.close(descriptor)

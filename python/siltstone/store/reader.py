@@ -1,0 +1,390 @@
+"""What can be read from one consistent snapshot."""
+
+import struct
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+import lmdb
+import numpy as np
+from numpy.typing import NDArray
+
+from siltstone.errors import AlreadyExistsError, InternalError, NotFoundError
+from siltstone.model import AuditEvent, HindsightJob, JobState, Memory, Revision, Step, Task, Token
+from siltstone.store import keys, records
+from siltstone.store.environment import Snapshot
+from siltstone.store.records import AnswerRecord, NamespaceRecord
+
+T = TypeVar("T")
+
+Vectors = NDArray[np.float32]
+
+WAITING = frozenset({JobState.QUEUED, JobState.RUNNING})
+_COUNTERS = struct.Struct(">QQQ")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one commit did to the index of one namespace.
+
+    Attributes:
+        namespace: its number.
+        seq: the commit.
+        puts: (memory record as msgpack, packed little-endian float32 vectors), for `rust_core.Index.apply`.
+        removes: 16-byte ids that leave the index, or never were in it.
+    """
+
+    namespace: int
+    seq: int
+    puts: list[tuple[bytes, bytes]]
+    removes: list[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    memories: int = 0  # live ones: not invalidated
+    changed: int = 0  # ids in the change log
+    floor: int = 0  # the change log is whole above this seq
+
+
+class Reader:
+    """A snapshot. Use it in the ``with`` that made it and in that thread only; its iterators end with it.
+
+    Ids that are no UUID raise `InvalidArgumentError`, the number of a namespace that is unknown or deleted
+    raises `NotFoundError`; an id nobody has, or of a deleted namespace, is None. Inside a commit, take what a
+    scan gives into a list before changing the same namespace.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._txn = snapshot.txn
+        self._tables = snapshot.tables
+        self._namespaces: dict[int, NamespaceRecord | None] = {}
+
+    @property
+    def seq(self) -> int:
+        """Number of the last commit in this snapshot, from 1; 0 before the first."""
+        return self._number(b"seq")
+
+    # namespaces
+
+    def namespace(self, name: str) -> NamespaceRecord | None:
+        """The namespace of this name; None when there is none or it was deleted."""
+        number = self._get("names", keys.name(name))
+        return self._namespace(keys.parse_namespace(number)) if number else None
+
+    def namespaces(self) -> list[NamespaceRecord]:
+        """All that are not deleted, by name in the order of its UTF-8."""
+        found = [self._namespace(keys.parse_namespace(value)) for _, value in self._scan("names")]
+        return [record for record in found if record]
+
+    def count_memories(self, namespace: int) -> int:
+        """How many memories are live, that is not invalidated. A counter, not a scan."""
+        self._require(namespace)
+        return self._counters(namespace).memories
+
+    # memories
+
+    def memory(self, id: str) -> Memory | None:
+        """The memory, an invalidated one as well."""
+        return self._owned("memories", keys.parse_id(id), Memory)
+
+    def memories(self, ids: Sequence[str]) -> list[Memory | None]:
+        """As `memory`, in the order of `ids`."""
+        return [self.memory(id) for id in ids]
+
+    def vectors(self, id: str) -> Vectors | None:
+        """float32 (passages, dimension), read-only; None when the memory has none."""
+        raw = keys.parse_id(id)
+        record = self._owned_bytes("memories", raw)
+        packed = self._owned_bytes("vectors", raw)
+        if record is None or packed is None:
+            return None
+        return _unpack_vectors(packed, records.unpack(record)["embedding_dimension"])
+
+    def revisions(self, id: str) -> list[Revision]:
+        """Former states, oldest first. Each has the number of that state, and as `update_time` the moment at
+        which it was replaced; since when it held is its memory's own `update_time`."""
+        raw = keys.parse_id(id)
+        number = self._owner(raw)
+        if number is None:
+            return []
+        found = self._scan("revisions", keys.member(number, raw))
+        return [records.decode(value, Revision) for _, value in found]
+
+    def revision_vectors(self, id: str, revision: int) -> Vectors | None:
+        """The vectors a memory had at a revision, of the model its `Revision.memory` names (not of
+        today's, when the namespace was moved to another); None when it had none."""
+        raw = keys.parse_id(id)
+        number = self._owner(raw)
+        if number is None:
+            return None
+        prefix = keys.member(number, raw)
+        for key, packed in self._scan("former_vectors", prefix, start=keys.part(number, raw, revision)):
+            former = self._get("revisions", key)
+            if former is None:
+                raise InternalError(f"vectors of revision {keys.parse_part(key)} of {id} have no revision")
+            dimension = records.unpack(former)["memory"]["embedding_dimension"]
+            return _unpack_vectors(packed, dimension) if packed else None
+        return self.vectors(id)
+
+    def scan_memories(
+        self, namespace: int, *, after_id: str = "", limit: int | None = None
+    ) -> Iterator[Memory]:
+        """Memories in the order of their ids, that is of their creation, invalidated ones as well.
+
+        Args:
+            after_id: start behind this id, which need not exist; "" for the first.
+            limit: at most so many; None for all.
+        """
+        return self._members("memories", namespace, Memory, after_id, limit)
+
+    def scan_records(self, namespace: int) -> Iterator[tuple[bytes, bytes]]:
+        """(record, vectors) as they lie on disk of every memory that belongs in the index, by id."""
+        self._require(namespace)
+        for key, packed in self._scan("vectors", keys.namespace(namespace)):
+            record = self._get("memories", key)
+            if record is None:
+                raise InternalError(f"vectors of {keys.format_id(key[4:])} have no memory", reason="ORPHAN")
+            if self._indexed(namespace, record):
+                yield record, packed
+
+    def by_content_hash(self, namespace: int, digest: bytes) -> str | None:
+        """Id of the oldest live memory whose content has this `content_digest`."""
+        self._require(namespace)
+        if len(digest) != keys.DIGEST_BYTES:
+            raise ValueError(f"digest: {len(digest)} bytes, content_digest gives {keys.DIGEST_BYTES}")
+        for key, _ in self._scan("contents", keys.member(namespace, digest)):
+            return keys.format_id(key[-keys.ID_BYTES :])
+        return None
+
+    def changes(self, namespace: int, after_seq: int, *, limit: int | None = None) -> list[Change] | None:
+        """What an index that has applied `after_seq` must apply to have all of this snapshot, or the first
+        `limit` changes of it. The records are today's, so an id stands in its last change only.
+
+        None when the change log no longer reaches back so far, or `after_seq` is of a commit that this store
+        has not seen (an older backup): the index must be rebuilt then.
+        """
+        self._require(namespace)
+        if after_seq < self._counters(namespace).floor or after_seq > self.seq:
+            return None
+        last: dict[bytes, int] = {}
+        seqs: list[int] = []
+        start = keys.change(namespace, after_seq + 1)
+        for key, value in self._scan("changes", keys.namespace(namespace), start=start):
+            if limit is not None and len(seqs) == limit:
+                break
+            seqs.append(keys.parse_change(key))
+            for at in range(0, len(value), keys.ID_BYTES):
+                last[value[at : at + keys.ID_BYTES]] = seqs[-1]
+        ids: dict[int, list[bytes]] = {seq: [] for seq in seqs}
+        for id, seq in last.items():
+            ids[seq].append(id)
+        return [self._change(namespace, seq, ids[seq]) for seq in seqs]
+
+    def is_erased(self, id: str) -> bool:
+        """Whether the memory was erased: its id is never used again."""
+        return self._get("erased", keys.parse_id(id)) is not None
+
+    def erased(self) -> Iterator[tuple[str, datetime]]:
+        """The ledger of erased memories, by id, to be replayed on a restored backup."""
+        for key, value in self._scan("erased"):
+            yield keys.format_id(key), records.from_microseconds(keys.parse_number(value))
+
+    # tasks
+
+    def task(self, id: str) -> Task | None:
+        return self._owned("tasks", keys.parse_id(id), Task)
+
+    def tasks(self, namespace: int, *, after_id: str = "", limit: int | None = None) -> Iterator[Task]:
+        """Tasks in the order of their ids; arguments as for `scan_memories`."""
+        return self._members("tasks", namespace, Task, after_id, limit)
+
+    def steps(self, task_id: str, *, after: int = 0) -> Iterator[Step]:
+        """The steps of a task numbered above `after`, in order; none when there is no such task."""
+        raw = keys.parse_id(task_id)
+        number = self._owner(raw)
+        if number is None:
+            return
+        start = keys.part(number, raw, after + 1)
+        for _, value in self._scan("steps", keys.member(number, raw), start=start):
+            yield records.decode(value, Step)
+
+    def exposed(self, task_id: str, memory_id: str) -> bool:
+        """Whether the task was shown the memory. An unknown task counts as shown everything: nobody can say
+        what it saw."""
+        raw = keys.parse_id(task_id)
+        number = self._owner(raw)
+        if number is None:
+            return True
+        return self._get("exposures", keys.pair(number, raw, keys.parse_id(memory_id))) is not None
+
+    # jobs
+
+    def job(self, id: str) -> HindsightJob | None:
+        return self._owned("jobs", keys.parse_id(id), HindsightJob)
+
+    def jobs(
+        self, *, states: Collection[JobState] | None = None, namespace: int | None = None
+    ) -> Iterator[HindsightJob]:
+        """Jobs in the order of their ids, of one namespace or all, in any of `states` (None: all). Asking for
+        queued and running ones only is cheap: those have a table of their own."""
+        for key in self._job_keys(states, namespace):
+            value = self._get("jobs", key)
+            if value is None:
+                raise InternalError(f"job {keys.format_id(key[4:])} is listed and missing", reason="ORPHAN")
+            job = records.decode(value, HindsightJob)
+            if states is None or job.state in states:
+                yield job
+
+    def _job_keys(self, states: Collection[JobState] | None, namespace: int | None) -> list[bytes]:
+        if namespace is not None:
+            self._require(namespace)
+        if states is not None and WAITING.issuperset(states):
+            found = [value + key for key, value in self._scan("waiting")]
+        else:
+            found = sorted((key for key, _ in self._scan("jobs", values=False)), key=lambda key: key[4:])
+        numbers = {keys.parse_namespace(key) for key in found}
+        wanted = {n for n in numbers if (namespace is None or n == namespace) and self._namespace(n)}
+        return [key for key in found if keys.parse_namespace(key) in wanted]
+
+    # the rest
+
+    def answer(self, principal: str, method: str, request_id: str, digest: bytes) -> bytes | None:
+        """What an earlier call with this request_id was answered; None when there was none.
+        `AlreadyExistsError` (REQUEST_ID_REUSED) when that call's request had another digest."""
+        value = self._get("answers", keys.answer(principal, method, request_id))
+        if value is None:
+            return None
+        record = records.decode(value, AnswerRecord)
+        if record.digest != digest:
+            raise AlreadyExistsError(
+                f"request_id: {request_id!r} was used for another {method} request; take a new one for a new "
+                "request, and the same one only to retry the very same",
+                reason="REQUEST_ID_REUSED",
+                field="request_id",
+            )
+        return record.answer
+
+    def audit(self, *, after_seq: int = 0, limit: int | None = None) -> Iterator[AuditEvent]:
+        """Audit events of commits above `after_seq`, oldest first."""
+        for count, (_, value) in enumerate(self._scan("audit", start=keys.audit(after_seq + 1, 0))):
+            if count == limit:
+                return
+            yield records.decode(value, AuditEvent)
+
+    def token(self, digest: bytes) -> Token | None:
+        """The token whose secret has this digest, without the secret."""
+        value = self._get("tokens", digest)
+        return None if value is None else records.decode(value, Token)
+
+    def tokens(self) -> list[Token]:
+        return [records.decode(value, Token) for _, value in self._scan("tokens")]
+
+    def entries(self) -> dict[str, int]:
+        """Entries of each table."""
+        return {name: int(self._txn.stat(table)["entries"]) for name, table in self._tables.items()}
+
+    # within the store
+
+    def _get(self, table: str, key: bytes) -> bytes | None:
+        value: bytes | None = self._txn.get(key, db=self._tables[table])
+        return value
+
+    def _scan(
+        self, table: str, prefix: bytes = b"", *, start: bytes = b"", values: bool = True
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Entries with the prefix from `start` on, in order of their keys."""
+        try:
+            with self._txn.cursor(db=self._tables[table]) as cursor:
+                found = cursor.set_range(start or prefix) if start or prefix else cursor.first()
+                while found:
+                    key = cursor.key()
+                    if not key.startswith(prefix):
+                        return
+                    yield key, cursor.value() if values else b""
+                    found = cursor.next()
+        except lmdb.Error as error:
+            raise InternalError(
+                f"reading {table} failed, or went on after its snapshot was closed: {error}"
+            ) from error
+
+    def _number(self, key: bytes) -> int:
+        value = self._get("meta", key)
+        return keys.parse_number(value) if value else 0
+
+    def _namespace(self, number: int) -> NamespaceRecord | None:
+        if number not in self._namespaces:
+            value = self._get("namespaces", keys.namespace(number))
+            record = None if value is None else records.decode(value, NamespaceRecord)
+            self._namespaces[number] = None if record is None or record.deleted else record
+        return self._namespaces[number]
+
+    def _require(self, number: int) -> NamespaceRecord:
+        record = self._namespace(number)
+        if record is None:
+            raise NotFoundError(
+                f"namespace: there is none with the number {number}, or no longer",
+                reason="NAMESPACE_NOT_FOUND",
+                field="namespace",
+            )
+        return record
+
+    def _owner(self, id: bytes) -> int | None:
+        value = self._get("owners", id)
+        if value is None:
+            return None
+        number = keys.parse_namespace(value)
+        return number if self._namespace(number) else None
+
+    def _owned_bytes(self, table: str, id: bytes) -> bytes | None:
+        number = self._owner(id)
+        return None if number is None else self._get(table, keys.member(number, id))
+
+    def _owned(self, table: str, id: bytes, cls: type[T]) -> T | None:
+        value = self._owned_bytes(table, id)
+        return None if value is None else records.decode(value, cls)
+
+    def _members(
+        self, table: str, namespace: int, cls: type[T], after_id: str, limit: int | None
+    ) -> Iterator[T]:
+        self._require(namespace)
+        prefix = keys.namespace(namespace)
+        start = (
+            keys.following(keys.member(namespace, keys.parse_id(after_id, "after_id"))) if after_id else b""
+        )
+        for count, (_, value) in enumerate(self._scan(table, prefix, start=start)):
+            if count == limit:
+                return
+            yield records.decode(value, cls)
+
+    def _counters(self, number: int) -> Counters:
+        value = self._get("counters", keys.namespace(number))
+        return Counters(*_COUNTERS.unpack(value)) if value else Counters()
+
+    def _indexed(self, number: int, record: bytes) -> bool:
+        """Whether a memory that has vectors belongs in the index: live, and of the namespace's model."""
+        fields: dict[str, Any] = records.unpack(record)
+        model = self._require(number)
+        return (
+            "invalidate_time" not in fields
+            and fields.get("embedding_model", "") == model.embedding_model
+            and fields.get("embedding_dimension", 0) == model.embedding_dimension
+        )
+
+    def _change(self, number: int, seq: int, ids: Collection[bytes]) -> Change:
+        puts: list[tuple[bytes, bytes]] = []
+        removes: list[bytes] = []
+        for id in ids:
+            key = keys.member(number, id)
+            record = self._get("memories", key)
+            packed = self._get("vectors", key)
+            if record is not None and packed is not None and self._indexed(number, record):
+                puts.append((record, packed))
+            else:
+                removes.append(id)
+        return Change(number, seq, puts, removes)
+
+
+def _unpack_vectors(packed: bytes, dimension: int) -> Vectors:
+    return np.frombuffer(packed, dtype="<f4").reshape(-1, dimension)

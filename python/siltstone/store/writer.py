@@ -1,0 +1,518 @@
+"""What one operation can change, inside the transaction of its group."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import numpy as np
+
+from siltstone.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+)
+from siltstone.model import AuditEvent, HindsightJob, Memory, Revision, Step, Task, Token
+from siltstone.store import keys, records
+from siltstone.store.environment import Snapshot
+from siltstone.store.ids import IdFactory
+from siltstone.store.reader import _COUNTERS, WAITING, Change, Counters, Reader, Vectors
+from siltstone.store.records import AnswerRecord, NamespaceRecord
+
+T = TypeVar("T")
+
+ALWAYS_THERE = ("default", "public")
+ANSWERS_KEPT = timedelta(hours=24)
+MAX_DIMENSION = 4096  # what the index takes
+MIN_LENGTH, MAX_LENGTH = 1e-6, 1e6  # of a vector; beyond, normalising it in float32 is not safe
+_TRIMMED_AT_ONCE = 4
+_CHANGES_TRIMMED_AT_ONCE = 1000
+
+_MEMBER_TABLES = ("memories", "tasks", "jobs")  # their ids are in `owners`
+_PURGED_TABLES = (
+    *_MEMBER_TABLES,
+    "vectors",
+    "revisions",
+    "former_vectors",
+    "contents",
+    "changes",
+    "steps",
+    "exposures",
+)
+
+
+class Writer(Reader):
+    """A snapshot that can be changed. It sees its own changes and those of the operations before it.
+
+    Arguments are never changed: what was stored is returned, with what the store set in it.
+
+    Attributes:
+        now: time of this commit in UTC; later than that of every commit before, whatever the clock says.
+        deleted: whether it deleted a namespace, so that there is something to purge.
+    """
+
+    def __init__(self, snapshot: Snapshot, *, time: int, ids: IdFactory, retention: int) -> None:
+        super().__init__(snapshot)
+        self._ids = ids
+        self._retention = retention
+        self._time = max(time, self._number(b"clock") + 1)
+        self._commit_seq = self.seq + 1
+        self._dirty = False
+        self._touched: dict[int, dict[bytes, None]] = {}  # ids in the order of their first change
+        self._audited = 0
+        self.now = records.from_microseconds(self._time)
+        self.deleted = False
+
+    @property
+    def commit_seq(self) -> int:
+        """The seq this operation gets when it changes anything; `seq` is what it sees."""
+        return self._commit_seq
+
+    # namespaces
+
+    def create_namespace(self, name: str) -> NamespaceRecord:
+        """A new, empty namespace; `AlreadyExistsError` when the name is taken."""
+        if self.namespace(name) is not None:
+            raise AlreadyExistsError(
+                f"namespace: {name!r} exists", reason="NAMESPACE_EXISTS", field="namespace"
+            )
+        number = self._number(b"next_namespace") + 1
+        self._put("meta", b"next_namespace", keys.number(number))
+        record = NamespaceRecord(number, name, self.now)
+        self._put("names", keys.name(name), keys.namespace(number))
+        self._put_namespace(record)
+        return record
+
+    def bind_model(self, namespace: int, model: str, dimension: int, *, replace_model: bool = False) -> None:
+        """Say which embedding model the namespace's vectors are from; nothing when it is bound to it.
+
+        Args:
+            dimension: of its vectors, 1..4096.
+            replace_model: move to another model although there are vectors. Those leave the index until
+                `put_memory` gives new ones; the caller makes the collection anew.
+
+        Raises:
+            FailedPreconditionError: (MODEL_MISMATCH) it has vectors of another model.
+        """
+        record = self._require(namespace)
+        if not model or not 1 <= dimension <= MAX_DIMENSION:
+            raise InvalidArgumentError(
+                f"embedding_model: a model has a name and a dimension of 1 to {MAX_DIMENSION}, "
+                f"not {model!r} and {dimension}",
+                field="embedding_model",
+            )
+        if (record.embedding_model, record.embedding_dimension) == (model, dimension):
+            return
+        has_vectors = next(self._scan("vectors", keys.namespace(namespace), values=False), None)
+        if has_vectors and not replace_model:
+            raise FailedPreconditionError(
+                f"namespace {record.name!r} holds vectors of {record.embedding_model} with "
+                f"{record.embedding_dimension} dimensions, not of {model} with {dimension}; "
+                "configure that model or re-embed the namespace",
+                reason="MODEL_MISMATCH",
+                field="namespace",
+            )
+        self._put_namespace(replace(record, embedding_model=model, embedding_dimension=dimension))
+
+    def delete_namespace(self, number: int) -> None:
+        """Nothing in it can be read any more, its name is free; the data itself goes a chunk at a time with
+        later commits. `default` and `public` are at once there again, empty, under a new number."""
+        record = self._require(number)
+        self._delete("names", keys.name(record.name))
+        self._put_namespace(replace(record, deleted=True))
+        self.deleted = True
+        if record.name in ALWAYS_THERE:
+            self.create_namespace(record.name)
+
+    # memories
+
+    def put_memory(self, memory: Memory, vectors: Vectors | None = None, *, former: str = "") -> Memory:
+        """Store a new memory or the new state of one.
+
+        Sets id (when ""), `revision`, `update_time`, and where they are None `create_time` and
+        `event_time`; with vectors also the embedding model and dimension, from the namespace. A memory with
+        `invalidate_time` leaves the index and the content hashes, and is back when that is cleared.
+
+        Args:
+            memory: its namespace must exist; that of a stored memory never changes.
+            vectors: float32 (passages, dimension) in the namespace's dimension; None keeps what there is. A
+                memory without vectors is not in the index.
+            former: why the old state is kept as a revision (merged, updated, …), its vectors too when they
+                are replaced; "" does not keep it.
+        """
+        namespace = self._named(memory.namespace)
+        id = keys.parse_id(memory.id) if memory.id else self._ids.make(self._time)
+        if self._get("erased", id) is not None:
+            raise FailedPreconditionError(
+                f"id: {keys.format_id(id)} was erased and is never used again; leave it empty",
+                reason="ERASED",
+                field="id",
+            )
+        key = keys.member(namespace.number, id)
+        old = self._old("memories", namespace, id, Memory)
+        create_time = memory.create_time or (old and old.create_time) or self.now
+        stored = replace(
+            memory,
+            id=keys.format_id(id),
+            create_time=create_time,
+            event_time=memory.event_time or (old and old.event_time) or create_time,
+            update_time=self.now,
+            revision=1 + (old.revision if old else 0),
+            embedding_model=old.embedding_model if old else "",
+            embedding_dimension=old.embedding_dimension if old else 0,
+        )
+        packed = None
+        if vectors is not None:
+            packed = _pack_vectors(vectors, namespace)
+            stored.embedding_model = namespace.embedding_model
+            stored.embedding_dimension = namespace.embedding_dimension
+        record = records.encode(stored)
+
+        if old and former:
+            revision = Revision(revision=old.revision, update_time=self.now, reason=former, memory=old)
+            self._put("revisions", keys.part(namespace.number, id, old.revision), records.encode(revision))
+        if old and packed is not None:
+            self._keep_vectors_of_revisions(key)
+        self._put("owners", id, keys.namespace(namespace.number))
+        self._put("memories", key, record)
+        if packed is not None:
+            self._put("vectors", key, packed)
+        self._follow_content(namespace.number, id, old, stored)
+        self._touch(namespace.number, id)
+        return stored
+
+    def erase_memory(self, id: str) -> bool:
+        """Remove a memory with its vectors, revisions and content hash, and note its id in the ledger of the
+        erased. False when there is none. Relations of other memories to it, and texts made from it in jobs
+        and stored answers, are the caller's to change."""
+        raw = keys.parse_id(id)
+        memory = self.memory(id)
+        if memory is None:
+            return False
+        number = self._named(memory.namespace).number
+        key = keys.member(number, raw)
+        for table in ("revisions", "former_vectors"):
+            self._delete_all(table, key)
+        self._follow_content(number, raw, memory, None)
+        self._delete("memories", key)
+        self._delete("vectors", key)
+        self._delete("owners", raw)
+        self._put("erased", raw, keys.number(self._time))
+        self._touch(number, raw)
+        return True
+
+    def note_erased(self, id: str) -> bool:
+        """Replay an entry of another store's ledger: erase the memory if it is here, and note the id in any
+        case. Whether it was here."""
+        if self.erase_memory(id):
+            return True
+        self._put("erased", keys.parse_id(id), keys.number(self._time))
+        return False
+
+    # tasks
+
+    def put_task(self, task: Task) -> Task:
+        """Store a new task or the new state of one. Sets id (when ""), `revision`, `update_time` and where it
+        is None `create_time`; `step_count` is that of the step log, whatever the argument says."""
+        namespace = self._named(task.namespace)
+        id = keys.parse_id(task.id) if task.id else self._ids.make(self._time)
+        old = self._old("tasks", namespace, id, Task)
+        stored = replace(
+            task,
+            id=keys.format_id(id),
+            create_time=task.create_time or (old and old.create_time) or self.now,
+            update_time=self.now,
+            revision=1 + (old.revision if old else 0),
+            step_count=old.step_count if old else 0,
+        )
+        self._put("tasks", keys.member(namespace.number, id), records.encode(stored))
+        self._put("owners", id, keys.namespace(namespace.number))
+        return stored
+
+    def append_steps(self, task_id: str, steps: Sequence[Step]) -> list[Step]:
+        """Add steps to a task's log, numbered on from its last. The task's `step_count` and `update_time`
+        move, its `revision` does not: a log that grows makes nobody's view of the task stale."""
+        raw = keys.parse_id(task_id, "task_id")
+        task = self._existing_task(task_id)
+        number = self._named(task.namespace).number
+        stored = [replace(step, number=task.step_count + i) for i, step in enumerate(steps, start=1)]
+        for step in stored:
+            self._put("steps", keys.part(number, raw, step.number), records.encode(step))
+        if stored:
+            task = replace(task, step_count=task.step_count + len(stored), update_time=self.now)
+            self._put("tasks", keys.member(number, raw), records.encode(task))
+        return stored
+
+    def delete_task(self, task_id: str) -> bool:
+        """Remove a task, its steps and its exposures; False when there is none."""
+        raw = keys.parse_id(task_id, "task_id")
+        task = self.task(task_id)
+        if task is None:
+            return False
+        key = keys.member(self._named(task.namespace).number, raw)
+        self._delete_all("steps", key)
+        self._delete_all("exposures", key)
+        self._delete("tasks", key)
+        self._delete("owners", raw)
+        return True
+
+    def put_exposures(self, task_id: str, memory_ids: Iterable[str]) -> None:
+        """Note that the task was shown these memories; what is noted already costs no write."""
+        raw = keys.parse_id(task_id, "task_id")
+        number = self._named(self._existing_task(task_id).namespace).number
+        for id in memory_ids:
+            key = keys.pair(number, raw, keys.parse_id(id))
+            if self._get("exposures", key) is None:
+                self._put("exposures", key, keys.number(self._time))
+
+    # jobs
+
+    def put_job(self, job: HindsightJob) -> HindsightJob:
+        """Store a new job or the new state of one. Sets id (when ""), `update_time` and where it is None
+        `create_time`."""
+        namespace = self._named(job.namespace)
+        id = keys.parse_id(job.id) if job.id else self._ids.make(self._time)
+        key = keys.member(namespace.number, id)
+        old = self._old("jobs", namespace, id, HindsightJob)
+        stored = replace(
+            job,
+            id=keys.format_id(id),
+            create_time=job.create_time or (old and old.create_time) or self.now,
+            update_time=self.now,
+        )
+        self._put("jobs", key, records.encode(stored))
+        self._put("owners", id, keys.namespace(namespace.number))
+        if stored.state in WAITING:
+            self._put("waiting", id, keys.namespace(namespace.number))
+        else:
+            self._delete("waiting", id)
+        return stored
+
+    def delete_job(self, id: str) -> bool:
+        """Remove a job; False when there is none."""
+        raw = keys.parse_id(id)
+        job = self.job(id)
+        if job is None:
+            return False
+        self._delete("jobs", keys.member(self._named(job.namespace).number, raw))
+        self._delete("waiting", raw)
+        self._delete("owners", raw)
+        return True
+
+    # the rest
+
+    def put_answer(self, principal: str, method: str, request_id: str, digest: bytes, answer: bytes) -> None:
+        """Keep the answer of a call for at least 24 hours; a few older ones go with each call."""
+        key = keys.answer(principal, method, request_id)
+        self._delete_answer(key)
+        record = AnswerRecord(self.now, digest, answer)
+        self._put("answers", key, records.encode(record))
+        self._put("answer_times", keys.timed(self._time, key), b"")
+        horizon = records.to_microseconds(self.now - ANSWERS_KEPT)
+        for entry in self._first_keys("answer_times", b"", _TRIMMED_AT_ONCE):
+            time, old = keys.parse_timed(entry)
+            if time >= horizon:
+                break
+            self._delete_answer(old)
+
+    def delete_answers(self) -> int:
+        """Forget every stored answer, for their texts' sake; how many there were."""
+        count = self._delete_all("answers", b"")
+        self._delete_all("answer_times", b"")
+        return count
+
+    def put_audit(self, event: AuditEvent) -> AuditEvent:
+        """Add to the audit log; sets `seq` and `time`."""
+        stored = replace(event, seq=self._commit_seq, time=self.now)
+        self._put("audit", keys.audit(self._commit_seq, self._audited), records.encode(stored))
+        self._audited += 1
+        return stored
+
+    def put_token(self, digest: bytes, token: Token) -> Token:
+        """Keep a token under the digest of its secret; the secret itself is not stored."""
+        stored = replace(token, secret="", create_time=token.create_time or self.now)
+        self._put("tokens", digest, records.encode(stored))
+        return stored
+
+    def delete_token(self, id: str) -> bool:
+        """Revoke the token with this id; False when there is none."""
+        for digest, value in list(self._scan("tokens")):
+            if records.decode(value, Token).id == id:
+                self._delete("tokens", digest)
+                return True
+        return False
+
+    # within the store
+
+    def finish(self) -> list[Change]:
+        """Write the change log, seq and clock; what the operation did to each index."""
+        if not self._dirty:
+            return []
+        self._put("meta", b"seq", keys.number(self._commit_seq))
+        self._put("meta", b"clock", keys.number(self._time))
+        changes = []
+        for number, ids in self._touched.items():
+            if self._namespace(number) is None:
+                continue  # deleted by the same operation: its collection goes as a whole
+            self._put("changes", keys.change(number, self._commit_seq), b"".join(ids))
+            self._count(number, changed=len(ids))
+            self._trim_changes(number)
+            changes.append(self._change(number, self._commit_seq, ids))
+        return changes
+
+    def purge(self, limit: int) -> bool:
+        """Remove up to `limit` entries of deleted namespaces; whether there may be more."""
+        left = limit
+        for key, value in list(self._scan("namespaces")):
+            if not records.decode(value, NamespaceRecord).deleted:
+                continue
+            for table in _PURGED_TABLES:
+                gone = self._first_keys(table, key, left)
+                for member in gone:
+                    self._txn.delete(member, db=self._tables[table])
+                    if table in _MEMBER_TABLES:
+                        self._txn.delete(member[4:], db=self._tables["owners"])
+                    if table == "jobs":
+                        self._txn.delete(member[4:], db=self._tables["waiting"])
+                left -= len(gone)
+                if not left:
+                    return True
+            self._txn.delete(key, db=self._tables["counters"])
+            self._txn.delete(key, db=self._tables["namespaces"])
+        return False
+
+    def has_deleted(self) -> bool:
+        """Whether a namespace waits to be purged."""
+        return any(records.decode(v, NamespaceRecord).deleted for _, v in self._scan("namespaces"))
+
+    def _put(self, table: str, key: bytes, value: bytes) -> None:
+        self._dirty = True
+        self._txn.put(key, value, db=self._tables[table])
+
+    def _delete(self, table: str, key: bytes) -> None:
+        if self._txn.delete(key, db=self._tables[table]):
+            self._dirty = True
+
+    def _first_keys(self, table: str, prefix: bytes, limit: int) -> list[bytes]:
+        found: list[bytes] = []
+        for key, _ in self._scan(table, prefix, values=False):
+            if len(found) == limit:
+                break
+            found.append(key)
+        return found
+
+    def _delete_all(self, table: str, prefix: bytes) -> int:
+        gone = [key for key, _ in self._scan(table, prefix, values=False)]
+        for key in gone:
+            self._delete(table, key)
+        return len(gone)
+
+    def _delete_answer(self, key: bytes) -> None:
+        value = self._get("answers", key)
+        if value is not None:
+            time = records.to_microseconds(records.decode(value, AnswerRecord).time)
+            self._delete("answer_times", keys.timed(time, key))
+            self._delete("answers", key)
+
+    def _named(self, name: str) -> NamespaceRecord:
+        record = self.namespace(name)
+        if record is None:
+            raise NotFoundError(
+                f"namespace: there is no {name!r}", reason="NAMESPACE_NOT_FOUND", field="namespace"
+            )
+        return record
+
+    def _put_namespace(self, record: NamespaceRecord) -> None:
+        self._put("namespaces", keys.namespace(record.number), records.encode(record))
+        self._namespaces.pop(record.number, None)
+
+    def _old(self, table: str, namespace: NamespaceRecord, id: bytes, cls: type[T]) -> T | None:
+        """The stored state under an id; one that belongs to something else is refused."""
+        value = self._get(table, keys.member(namespace.number, id))
+        if value is not None:
+            return records.decode(value, cls)
+        if self._get("owners", id) is not None:
+            raise InvalidArgumentError(
+                f"id: {keys.format_id(id)} belongs to something else, or to another namespace than "
+                f"{namespace.name!r}; leave it empty for a new one",
+                field="id",
+            )
+        return None
+
+    def _existing_task(self, id: str) -> Task:
+        task = self.task(id)
+        if task is None:
+            raise NotFoundError(f"task_id: there is no task {id}", reason="TASK_NOT_FOUND", field="task_id")
+        return task
+
+    def _keep_vectors_of_revisions(self, key: bytes) -> None:
+        """Before a memory's vectors are replaced: leave them with its newest revision, which had them."""
+        newest = b""
+        for newest, _ in self._scan("revisions", key, values=False):  # noqa: B007 - the last one is wanted
+            pass
+        if newest and self._get("former_vectors", newest) is None:
+            self._put("former_vectors", newest, self._get("vectors", key) or b"")
+
+    def _follow_content(self, number: int, id: bytes, old: Memory | None, new: Memory | None) -> None:
+        """Keep content hashes and the counter of live memories in step with a change of one."""
+        before = None if old is None or old.invalidate_time else keys.content_digest(old.content)
+        after = None if new is None or new.invalidate_time else keys.content_digest(new.content)
+        if before != after:
+            if before is not None:
+                self._delete("contents", keys.pair(number, before, id))
+            if after is not None:
+                self._put("contents", keys.pair(number, after, id), b"")
+        live = (after is not None) - (before is not None)
+        if live:
+            self._count(number, memories=live)
+
+    def _touch(self, number: int, id: bytes) -> None:
+        self._touched.setdefault(number, {})[id] = None
+
+    def _count(self, number: int, *, memories: int = 0, changed: int = 0, floor: int | None = None) -> None:
+        old = self._counters(number)
+        new = Counters(old.memories + memories, old.changed + changed, old.floor if floor is None else floor)
+        self._put("counters", keys.namespace(number), _COUNTERS.pack(new.memories, new.changed, new.floor))
+
+    def _trim_changes(self, number: int) -> None:
+        """Keep the change log near its retention; a little slack, so that not every commit trims."""
+        surplus = self._counters(number).changed - self._retention
+        if surplus <= self._retention // 100:
+            return
+        gone, floor = 0, None
+        for key, value in list(self._first_entries(number)):
+            if gone >= surplus:
+                break
+            self._delete("changes", key)
+            gone += len(value) // keys.ID_BYTES
+            floor = keys.parse_change(key)
+        self._count(number, changed=-gone, floor=floor)
+
+    def _first_entries(self, number: int) -> Iterable[tuple[bytes, bytes]]:
+        for count, entry in enumerate(self._scan("changes", keys.namespace(number))):
+            if count == _CHANGES_TRIMMED_AT_ONCE:
+                return
+            yield entry
+
+
+def _pack_vectors(vectors: Vectors, namespace: NamespaceRecord) -> bytes:
+    """The bytes of vectors the index will take: one that it refuses would never get out of the store."""
+    if not namespace.embedding_dimension:
+        raise FailedPreconditionError(
+            f"namespace {namespace.name!r} has vectors of no model yet; bind_model first", reason="NO_MODEL"
+        )
+    array: Any = np.asarray(vectors, dtype="<f4")
+    if array.ndim != 2 or not len(array) or array.shape[1] != namespace.embedding_dimension:
+        raise InvalidArgumentError(
+            f"vector: the shape is {array.shape}, namespace {namespace.name!r} takes "
+            f"(passages, {namespace.embedding_dimension})",
+            field="vector",
+        )
+    squares = np.einsum("ij,ij->i", array, array, dtype=np.float64)
+    if not ((squares >= MIN_LENGTH**2) & (squares <= MAX_LENGTH**2)).all():
+        raise InvalidArgumentError(
+            f"vector: holds a NaN or an infinity, or its length is not within {MIN_LENGTH} to {MAX_LENGTH}",
+            field="vector",
+        )
+    return bytes(array.tobytes())
