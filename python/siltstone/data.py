@@ -155,7 +155,7 @@ def _convert(kind: Any, value: object, path: str, depth: int) -> Any:
         if not isinstance(value, dict):
             raise _wrong(path, "an object", value)
         return {
-            _convert(str, k, f"{path} key", depth + 1): _convert(item_kind, v, f"{path}.{k}", depth + 1)
+            _scalar(str, k, f"{path} key", depth): _convert(item_kind, v, f"{path}.{k}", depth + 1)
             for k, v in value.items()
         }
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
@@ -233,8 +233,10 @@ def _plain(value: object, path: str, depth: int) -> Any:
         return value
     if isinstance(value, str):
         return check_text(value, path)
-    if isinstance(value, int | float):
-        return _number(value, path) if isinstance(value, float) or abs(value) > 2**53 else value
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return _number(value, path)
     if isinstance(value, dict):
         return _convert(dict[str, Any], value, path, depth)
     if isinstance(value, list | tuple):
@@ -247,11 +249,11 @@ def _dataclass(kind: type, value: object, path: str, depth: int) -> object:
     if isinstance(value, kind):
         given = {name: getattr(value, name) for name in hints}
     elif isinstance(value, dict):
-        given = {_FIELD_NAMES.get(k, k): v for k, v in value.items()}
+        given = {_FIELD_NAMES.get(str(k), str(k)): v for k, v in value.items()}
         for name in given:
             if name not in hints:
                 known = ", ".join(sorted(_DATA_NAMES.get(n, n) for n in hints))
-                at = _join(path, str(name))
+                at = _join(path, name)
                 raise InvalidArgumentError(
                     f"{at}: unknown; the keys here are {known}", reason="UNKNOWN_FIELD", field=at
                 )
@@ -273,15 +275,15 @@ def _dataclass(kind: type, value: object, path: str, depth: int) -> object:
 def _filter_short_form(name: str, value: object) -> object:
     """In a filter one text stands for a list of it, and a bare attribute value for equality."""
     if name == "attributes" and isinstance(value, dict):
-        return {
-            str(key): item
-            if isinstance(item, AttributeCondition) or (isinstance(item, dict) and item.keys() != {"time"})
-            else {"eq": item}
-            for key, item in value.items()
-        }
+        return {key: _attribute_condition(item) for key, item in value.items()}
     if isinstance(value, str) and name not in ("event_time", "create_time", "update_time", "confidence"):
         return [value]
     return value
+
+
+def _attribute_condition(value: object) -> object:
+    bounds = isinstance(value, AttributeCondition) or (isinstance(value, dict) and value.keys() != {"time"})
+    return value if bounds else {"eq": value}
 
 
 def _join(path: str, name: str) -> str:

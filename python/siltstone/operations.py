@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from siltstone import model as m
+from siltstone.errors import UnimplementedError
 from siltstone.model import requests as r
 
 
@@ -88,3 +89,9 @@ UNIMPLEMENTED = frozenset(
         "RevokeToken",
     }
 )
+
+
+def unimplemented(rpc: str) -> UnimplementedError:
+    return UnimplementedError(
+        f"{rpc} is part of the contract but not of this version", reason="UNIMPLEMENTED"
+    )

@@ -1,0 +1,141 @@
+"""Namespaces, statistics, and the check of index against store."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+from siltstone.engine.call import Call
+from siltstone.engine.core import known_namespace
+from siltstone.engine.jobs import OPEN
+from siltstone.engine.tasks import Tasks
+from siltstone.engine.validate import check_range
+from siltstone.model import CheckReport, Namespace, Stats
+from siltstone.model.requests import (
+    CheckStoreRequest,
+    DeleteNamespaceRequest,
+    DeleteNamespaceResponse,
+    GetStatsRequest,
+    ListNamespacesRequest,
+    ListNamespacesResponse,
+)
+from siltstone.store import NamespaceRecord, Reader, Writer
+
+
+class Admin(Tasks):
+    def list_namespaces(self, request: ListNamespacesRequest, call: Call) -> ListNamespacesResponse:
+        check_range(request.page_size, 1, 10_000, "page_size")
+        with self.store.read() as reader:
+            records = sorted(reader.namespaces(), key=lambda record: record.name)
+            page = [r for r in records if r.name > request.page_token][: request.page_size + 1]
+            namespaces = [_namespace(reader, record) for record in page[: request.page_size]]
+        more = len(page) > request.page_size
+        return ListNamespacesResponse(
+            namespaces=namespaces, next_page_token=namespaces[-1].name if more else ""
+        )
+
+    def delete_namespace(self, request: DeleteNamespaceRequest, call: Call) -> DeleteNamespaceResponse:
+        answer: DeleteNamespaceResponse | None = self.answered("DeleteNamespace", request, call)
+        if answer is not None:
+            return answer
+        with self.store.read() as reader:
+            number = known_namespace(reader, request.name, "name").number
+
+        def operation(writer: Writer) -> DeleteNamespaceResponse:
+            record = known_namespace(writer, request.name, "name")
+            memories = writer.count_memories(record.number)
+            writer.delete_namespace(record.number)
+            return DeleteNamespaceResponse(memories=memories)
+
+        response = self.write("DeleteNamespace", request, call, operation)
+        self.collections.delete(number)
+        return response
+
+    def get_stats(self, request: GetStatsRequest, call: Call) -> Stats:
+        with self.store.read() as reader:
+            if request.namespace:
+                records = [known_namespace(reader, request.namespace)]
+            else:
+                records = reader.namespaces()
+            memories = sum(reader.count_memories(r.number) for r in records)
+            tasks = sum(1 for r in records for _ in reader.tasks(r.number))
+            names = {r.name for r in records}
+            waiting = sum(1 for job in reader.jobs(states=set(OPEN)) if job.namespace in names)
+        info = self.store.info()
+        return Stats(
+            namespaces=len(records),
+            memories=memories,
+            tasks=tasks,
+            jobs_waiting=waiting,
+            seq=info.seq,
+            store_bytes=info.file_bytes,
+            index_bytes=sum(self.collections.bytes(r.number) for r in records),
+            embedding_model=self.embedder.model,
+            embedding_dimension=self.embedder.dimension,
+            version=_version(),
+        )
+
+    def check_store(self, request: CheckStoreRequest, call: Call) -> CheckReport:
+        """Count, compare and digest: the store against itself, then the index against one built from it."""
+        report = CheckReport()
+        with self.store.read() as reader:
+            records = reader.namespaces()
+        for record in records:
+            report.namespaces += 1
+            with self.store.read() as reader:
+                self._check_records(reader, record, report)
+            call.remaining()
+            if record.embedding_dimension and not self._index_agrees(record):
+                report.problems.append(f"namespace {record.name!r}: the index differs from the store")
+                if request.repair:
+                    self.collections.reset(record.number)
+                    self.collections.ready(record)
+                    report.repaired += 1
+        return report
+
+    def _check_records(self, reader: Reader, record: NamespaceRecord, report: CheckReport) -> None:
+        memories = 0
+        for memory in reader.scan_memories(record.number):
+            vectors = reader.vectors(memory.id)
+            memories += memory.invalidate_time is None
+            if vectors is None or vectors.ndim != 2 or vectors.shape[1] != record.embedding_dimension:
+                report.problems.append(f"memory {memory.id}: its vectors are missing or of another dimension")
+            elif not np.isfinite(vectors).all():
+                report.problems.append(f"memory {memory.id}: its vectors are not finite")
+            else:
+                report.vectors += len(vectors)
+            for id in (*memory.supersedes, *memory.conflicts_with, memory.superseded_by):
+                if id and reader.memory(id) is None:
+                    report.problems.append(f"memory {memory.id}: it refers to {id}, which is not there")
+        counted = reader.count_memories(record.number)
+        if memories != counted:
+            report.problems.append(f"namespace {record.name!r}: {memories} memories, but counted {counted}")
+        report.memories += memories
+
+    def _index_agrees(self, record: NamespaceRecord) -> bool:
+        """Whether the index equals one built from the store; where writes came between, it is asked again."""
+        for _ in range(5):
+            self.collections.ready(record)
+            rebuilt, seq = self.collections.rebuilt(record)
+            index = self.collections.index
+            if index.digest(record.number) == rebuilt.digest(record.number):
+                return True
+            if index.status(record.number).applied_seq <= seq:
+                return False
+        return False
+
+
+def _namespace(reader: Reader, record: NamespaceRecord) -> Namespace:
+    return Namespace(
+        name=record.name,
+        memories=reader.count_memories(record.number),
+        embedding_model=record.embedding_model,
+        embedding_dimension=record.embedding_dimension,
+        create_time=record.create_time,
+    )
+
+
+def _version() -> str:
+    try:
+        return version("siltstone")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,162 @@
+"""The derived index kept beside the store: one collection a namespace, loaded when first needed.
+
+The store calls `apply` after every commit, in the order of `seq`. A collection that is not ready misses
+nothing: what it needs is in the change log, or else in the store itself. Anything wrong with it is mended by
+dropping it; the next `ready` builds it again.
+"""
+
+import logging
+import threading
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from siltstone.rust_core import Index
+from siltstone.store import Change, NamespaceRecord, Store
+
+log = logging.getLogger(__name__)
+
+_CHUNK = 1000  # memories handed to the core at a time while rebuilding
+_SNAPSHOT_AFTER = 10_000  # commits applied since the last snapshot that make a new one worth its writing
+_SNAPSHOT_EVERY_S = 30.0
+
+
+class Collections:
+    """Loads, feeds and saves the collections of one `Index`."""
+
+    def __init__(self, directory: Path) -> None:
+        self.index = Index(str(directory))
+        self._directory = directory
+        self._store: Store | None = None
+        self._ready: dict[int, int] = {}  # namespace number → seq of its snapshot on disk
+        self._apply_lock = threading.Lock()  # held by whoever changes collections
+        self._load_locks: dict[int, threading.Lock] = {}
+        self._deleted: set[int] = set()
+        self._stop = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, name="siltstone-snapshots", daemon=True)
+
+    def start(self, store: Store) -> None:
+        self._store = store
+        with store.read() as reader:
+            alive = {str(record.number) for record in reader.namespaces()}
+        for file in self._directory.glob("*.snap*"):
+            if file.name.split(".")[0] not in alive:
+                file.unlink()
+        self._keeper.start()
+
+    def ready(self, namespace: NamespaceRecord) -> bool:
+        """Make the namespace searchable. False when nothing was ever written to it, or it was deleted."""
+        number, dimension = namespace.number, namespace.embedding_dimension
+        if number in self._ready:
+            return True
+        if not dimension or number in self._deleted:
+            return False
+        with self._apply_lock:
+            load_lock = self._load_locks.setdefault(number, threading.Lock())
+        with load_lock:
+            if number not in self._ready:
+                self._load(number, dimension)
+        return True
+
+    def apply(self, changes: list[Change]) -> None:
+        """Carry commits over to the index, in order. Never fails: a collection that refuses is dropped."""
+        with self._apply_lock:
+            for change in changes:
+                if change.namespace in self._ready:
+                    try:
+                        self.index.apply(change.namespace, change.seq, change.puts, change.removes)
+                    except Exception:
+                        log.exception("index of namespace %d refused commit %d", change.namespace, change.seq)
+                        self._drop(change.namespace)
+
+    def reset(self, number: int) -> None:
+        """Forget a collection and its snapshot; it is rebuilt when next needed."""
+        with self._apply_lock:
+            self._drop(number)
+
+    def delete(self, number: int) -> None:
+        """The namespace is gone for good: so is its collection."""
+        self._deleted.add(number)
+        self.reset(number)
+
+    def bytes(self, number: int) -> int:
+        """Memory the collection takes; 0 while it is not loaded."""
+        try:
+            return self.index.status(number).bytes
+        except KeyError:
+            return 0
+
+    def rebuilt(self, namespace: NamespaceRecord) -> tuple[Index, int]:
+        """A second index of the namespace, made from the store alone, and the commit it stands at."""
+        index = Index(None)
+        return index, self._build(index, namespace.number, namespace.embedding_dimension)
+
+    def close(self) -> None:
+        """Save what changed since its last snapshot."""
+        self._stop.set()
+        self._keeper.join()
+        self._snapshot(pending=1)
+
+    def _load(self, number: int, dimension: int) -> None:
+        assert self._store is not None
+        applied = self.index.load(number, dimension)
+        if applied is None or applied > self._store.info().seq or not self._replay(number, applied):
+            applied = -1
+            self._build(self.index, number, dimension)
+        with self._apply_lock:
+            # Commits that came meanwhile; the applier waits here, so none is missed between the two.
+            if not self._replay(number, self.index.status(number).applied_seq):
+                raise RuntimeError(f"the change log ends before the rebuilt index of namespace {number}")
+            if number in self._deleted:
+                self._drop(number)
+            else:
+                self._ready[number] = applied
+
+    def _replay(self, number: int, after_seq: int) -> bool:
+        """Apply the commits after `after_seq`; False when the log does not reach back that far."""
+        assert self._store is not None
+        with self._store.read() as reader:
+            changes = reader.changes(number, after_seq)
+        if changes is None:
+            return False
+        for change in changes:
+            self.index.apply(number, change.seq, change.puts, change.removes)
+        return True
+
+    def _build(self, index: Index, number: int, dimension: int) -> int:
+        assert self._store is not None
+        with self._store.read() as reader:
+            seq = reader.seq
+            index.create(number, dimension, 0)
+            for chunk in _chunks(reader.scan_records(number), _CHUNK):
+                index.apply(number, seq, chunk, [])
+            # An empty namespace has no chunk, but it stands at this commit all the same.
+            index.apply(number, seq, [], [])
+        return seq
+
+    def _drop(self, number: int) -> None:
+        self._ready.pop(number, None)
+        self.index.drop(number, delete_snapshot=True)
+
+    def _keep(self) -> None:
+        while not self._stop.wait(_SNAPSHOT_EVERY_S):
+            self._snapshot(pending=_SNAPSHOT_AFTER)
+
+    def _snapshot(self, pending: int) -> None:
+        for number, saved in list(self._ready.items()):
+            try:
+                if self.index.status(number).applied_seq - saved >= pending:
+                    applied = self.index.snapshot(number)
+                    with self._apply_lock:
+                        if number in self._ready:
+                            self._ready[number] = applied
+            except KeyError:
+                continue  # dropped meanwhile
+            except OSError:
+                log.exception("the index of namespace %d could not be saved; it is rebuilt at need", number)
+
+
+def _chunks(records: Iterable[tuple[bytes, bytes]], size: int) -> Iterator[list[tuple[bytes, bytes]]]:
+    rest = iter(records)
+    while chunk := list(islice(rest, size)):
+        yield chunk

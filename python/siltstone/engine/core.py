@@ -1,0 +1,83 @@
+"""What every chapter of the engine works with, and the rhythm of a write."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from siltstone.config import Settings
+from siltstone.data import from_data, to_data
+from siltstone.embed import Embedder
+from siltstone.engine.call import Call
+from siltstone.engine.collections import Collections
+from siltstone.engine.validate import check_label, check_namespace
+from siltstone.errors import NotFoundError
+from siltstone.operations import OPERATIONS
+from siltstone.store import NamespaceRecord, Reader, Store, Writer
+
+T = TypeVar("T")
+
+PUBLIC = "public"
+
+
+class Core:
+    """The store (truth), the collections (derived), the embedding model and the settings."""
+
+    def __init__(
+        self, store: Store, collections: Collections, embedder: Embedder, settings: Settings
+    ) -> None:
+        self.store = store
+        self.collections = collections
+        self.embedder = embedder
+        self.settings = settings
+
+    def write(self, rpc: str, request: Any, call: Call, operation: Callable[[Writer], T]) -> T:
+        """One transaction: `operation`, and, where the request has an id, its answer for a repeat."""
+        if not request.request_id:
+            return self.store.commit(operation, timeout=call.remaining())
+
+        def once(writer: Writer) -> T:
+            answer: T | None = self.answered(rpc, request, call, writer)
+            if answer is None:
+                answer = operation(writer)
+                encoded = json.dumps(to_data(answer), ensure_ascii=False).encode()
+                writer.put_answer(call.principal, rpc, request.request_id, _digest(request), encoded)
+            return answer
+
+        return self.store.commit(once, timeout=call.remaining())
+
+    def answered(self, rpc: str, request: Any, call: Call, reader: Reader | None = None) -> Any | None:
+        """The answer an earlier call with this request id got; AlreadyExistsError for another payload."""
+        if not request.request_id:
+            return None
+        if reader is None:
+            check_label(request.request_id, "request_id")
+            with self.store.read() as reader:
+                return self.answered(rpc, request, call, reader)
+        encoded = reader.answer(call.principal, rpc, request.request_id, _digest(request))
+        return None if encoded is None else from_data(OPERATIONS[rpc].response, json.loads(encoded))
+
+
+def known_namespace(reader: Reader, name: str, field: str = "namespace") -> NamespaceRecord:
+    """The namespace, or NotFoundError: never an empty answer for a name that does not exist."""
+    check_namespace(name, field)
+    record = reader.namespace(name)
+    if record is None:
+        raise NotFoundError(
+            f"{field}: no namespace {name!r}; write to it first, or look at the list of namespaces",
+            reason="NAMESPACE_NOT_FOUND",
+            field=field,
+        )
+    return record
+
+
+def found(value: T | None, kind: str, id: str, field: str = "id") -> T:
+    if value is None:
+        raise NotFoundError(f"{field}: no {kind} {id!r}", reason=f"{kind.upper()}_NOT_FOUND", field=field)
+    return value
+
+
+def _digest(request: Any) -> bytes:
+    payload = json.dumps(to_data(replace(request, request_id="")), sort_keys=True, ensure_ascii=False)
+    return hashlib.blake2b(payload.encode(), digest_size=16).digest()

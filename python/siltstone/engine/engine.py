@@ -1,0 +1,55 @@
+"""The engine: opens a data directory and answers every operation of `siltstone.operations`.
+
+Its chapters stand on one another: core ← writing ← searching ← memories ← looking_back ← tasks ← admin. Each
+operation has one rhythm: decode → think without locks → one transaction → one apply → encode.
+"""
+
+from pathlib import Path
+
+from siltstone.config import Settings
+from siltstone.embed import Embedder, open_embedder
+from siltstone.engine.admin import Admin
+from siltstone.engine.collections import Collections
+from siltstone.engine.jobs import JobRunner
+from siltstone.store import Store
+
+
+class Engine(Admin):
+    """Every operation takes its request and a `Call`, and returns its response. Safe for many threads."""
+
+    @classmethod
+    def open(cls, path: str | Path, settings: Settings | None = None) -> "Engine":
+        """Open or create a data directory.
+
+        Raises:
+            FailedPreconditionError: another process has it open, a newer version wrote it, or the embedding
+                model does not load.
+        """
+        settings = settings or Settings()
+        embedder = open_embedder(
+            settings.embedding_model,
+            base_url=settings.embedding_base_url,
+            api_key=settings.embedding_api_key,
+            dimension=settings.embedding_dimension,
+        )
+        try:
+            return cls(Path(path), embedder, settings)
+        except BaseException:
+            embedder.close()
+            raise
+
+    def __init__(self, path: Path, embedder: Embedder, settings: Settings) -> None:
+        path.mkdir(parents=True, exist_ok=True)
+        collections = Collections(path / "index")
+        store = Store(path / "store", applier=collections.apply, map_size=settings.map_size)
+        super().__init__(store, collections, embedder, settings)
+        collections.start(store)
+        self.jobs = JobRunner(store, self.run_job)
+        self.jobs.start()
+
+    def close(self) -> None:
+        """End what runs, save the index, release the directory. Nothing acknowledged is lost without it."""
+        self.jobs.close()
+        self.collections.close()
+        self.store.close()
+        self.embedder.close()

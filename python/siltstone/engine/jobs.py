@@ -1,0 +1,116 @@
+"""Runs hindsight jobs, one after another, in a thread of its own. The queue is the store: what was waiting or
+running when the process ended runs again at the next start."""
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from siltstone.errors import SiltstoneError, UnavailableError
+from siltstone.model import Hindsight, HindsightJob, JobState
+from siltstone.store import Store, Writer
+
+log = logging.getLogger(__name__)
+
+OPEN = frozenset({JobState.QUEUED, JobState.RUNNING})
+MAX_ATTEMPTS = 3
+
+
+class JobRunner:
+    """Args:
+    store: holds the jobs.
+    run: carries one out; must write nothing twice when it is called again.
+    """
+
+    def __init__(self, store: Store, run: Callable[[HindsightJob], Hindsight]) -> None:
+        self._store = store
+        self._run = run
+        self._queue: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._settled = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._work, name="siltstone-hindsight", daemon=True)
+
+    def start(self) -> None:
+        with self._store.read() as reader:
+            waiting = [job.id for job in reader.jobs(states=set(OPEN))]
+        for id in waiting:
+            self.add(id)
+        self._thread.start()
+
+    def add(self, job_id: str) -> None:
+        self._queue.put(job_id)
+
+    def close(self) -> None:
+        """End after the job in hand; what waits stays in the store."""
+        self._stopping = True
+        self._queue.put(None)
+        if self._thread.is_alive():
+            self._thread.join()
+        self.settled("")
+
+    def wait(self, id: str, timeout: float | None) -> bool:
+        """Until the job is done, failed or cancelled; False when the time is over first."""
+        with self._settled:
+            done = self._settled.wait_for(lambda: self._stopping or not self._open(id), timeout)
+        if self._stopping and self._open(id):
+            raise UnavailableError(f"the service is stopping; job {id} runs at its next start")
+        return done
+
+    def settled(self, id: str) -> None:
+        """Wake those who wait: the job `id` came to an end."""
+        with self._settled:
+            self._settled.notify_all()
+
+    def _open(self, id: str) -> bool:
+        with self._store.read() as reader:
+            job = reader.job(id)
+        return job is not None and job.state in OPEN
+
+    def _work(self) -> None:
+        while (id := self._queue.get()) is not None and not self._stopping:
+            try:
+                self._attempt(id)
+            except UnavailableError:
+                return  # the store is closed
+            except Exception:
+                log.exception("hindsight job %s could not be recorded; it runs at the next start", id)
+            self.settled(id)
+
+    def _attempt(self, id: str) -> None:
+        job = self._update(id, state=JobState.RUNNING)
+        if job is None:
+            return
+        try:
+            hindsight = self._run(job)
+        except SiltstoneError as error:
+            # Another try cannot help where the request itself is wrong.
+            final = error.status in ("INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION")
+            self._failed(job, str(error), final)
+        except Exception as error:
+            log.exception("hindsight job %s failed", id)
+            self._failed(job, f"{type(error).__name__}: {error}", final=False)
+        else:
+            self._update(id, state=JobState.DONE, hindsight=hindsight)
+
+    def _failed(self, job: HindsightJob, error: str, final: bool) -> None:
+        if final or job.attempts >= MAX_ATTEMPTS:
+            self._update(job.id, state=JobState.FAILED, error=error)
+        elif self._update(job.id, state=JobState.QUEUED, error=error) is not None:
+            self.add(job.id)
+
+    def _update(
+        self, id: str, *, state: JobState, error: str = "", hindsight: Hindsight | None = None
+    ) -> HindsightJob | None:
+        """Write the job's new state; None when it is not open any more."""
+
+        def operation(writer: Writer) -> HindsightJob | None:
+            job = writer.job(id)
+            if job is None or job.state not in OPEN:
+                return None
+            attempts = job.attempts + (state is JobState.RUNNING)
+            return writer.put_job(
+                replace(job, state=state, error=error, hindsight=hindsight, attempts=attempts)
+            )
+
+        return self._store.commit(operation)

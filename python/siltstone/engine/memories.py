@@ -1,0 +1,278 @@
+"""Single memories and lists of them: get, list, update, forget, restore, trace."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
+
+from siltstone import rust_core
+from siltstone.embed.passages import split_passages
+from siltstone.engine import filters
+from siltstone.engine.call import Call
+from siltstone.engine.core import found, known_namespace
+from siltstone.engine.pages import decode_token, encode_token
+from siltstone.engine.searching import Searching
+from siltstone.engine.validate import (
+    Vector,
+    check_attributes,
+    check_content,
+    check_filter,
+    check_id,
+    check_label,
+    check_labels,
+    check_mask,
+    check_page,
+    check_range,
+    check_revision,
+    check_summary,
+    invalid,
+)
+from siltstone.errors import (
+    FailedPreconditionError,
+    PermissionDeniedError,
+    UnimplementedError,
+)
+from siltstone.model import Filter, ForgetMode, ForgetResult, Memory, Trace
+from siltstone.model.requests import (
+    ForgetMemoriesRequest,
+    GetMemoriesRequest,
+    GetMemoriesResponse,
+    ListMemoriesRequest,
+    ListMemoriesResponse,
+    RestoreMemoryRequest,
+    TraceMemoryRequest,
+    UpdateMemoryRequest,
+)
+from siltstone.store import NamespaceRecord, Reader, Writer
+from siltstone.store.keys import format_id
+from siltstone.store.records import to_microseconds
+from siltstone.summary import summarize
+
+_UPDATABLE = {
+    "content",
+    "summary",
+    "lesson",
+    "memory_type",
+    "task_type",
+    "outcome",
+    "tags",
+    "tools_used",
+    "attributes",
+    "confidence",
+    "event_time",
+    "valid_until",
+}
+_MAX_CHAIN = 1000
+
+
+class Memories(Searching):
+    def get_memories(self, request: GetMemoriesRequest, call: Call) -> GetMemoriesResponse:
+        if not request.ids:
+            raise invalid("ids", "is empty; give at least one id")
+        if len(request.ids) > self.settings.max_batch:
+            raise invalid("ids", f"has {len(request.ids)}; at most {self.settings.max_batch} (max_batch)")
+        if request.max_tokens is not None:
+            check_range(request.max_tokens, 1, 10_000_000, "max_tokens")
+        ids = [check_id(id, f"ids[{i}]") for i, id in enumerate(request.ids)]
+        with self.store.read() as reader:
+            memories = [
+                found(memory, "memory", id, f"ids[{i}]")
+                for i, (id, memory) in enumerate(zip(ids, reader.memories(ids), strict=True))
+            ]
+        return _fit(memories, request.max_tokens)
+
+    def list_memories(self, request: ListMemoriesRequest, call: Call) -> ListMemoriesResponse:
+        size = check_page(request.page_size)
+        after = decode_token(request.page_token)
+        with self.store.read() as reader:
+            namespace = known_namespace(reader, request.namespace)
+            if request.filter is None:
+                scanned = reader.scan_memories(namespace.number, after_id=after)
+                live = (memory for memory in scanned if memory.invalidate_time is None)
+                memories = list(islice(live, size + 1))
+            else:
+                check_filter(request.filter, "filter")
+                ids = [id for id in self._selected(namespace, request.filter) if id > after]
+                found_memories = reader.memories(ids[: size + 1])
+                memories = [memory for memory in found_memories if memory is not None]
+        more = len(memories) > size
+        memories = memories[:size]
+        return ListMemoriesResponse(
+            memories=memories, next_page_token=encode_token(memories[-1].id) if more else ""
+        )
+
+    def update_memory(self, request: UpdateMemoryRequest, call: Call) -> Memory:
+        id = check_id(request.memory.id, "id")
+        check_mask(request.update_mask, _UPDATABLE)
+        changes = {field: getattr(request.memory, field) for field in request.update_mask}
+        self._check_changes(changes)
+        answer: Memory | None = self.answered("UpdateMemory", request, call)
+        if answer is not None:
+            return answer
+        vectors = self._updated_vectors(id, changes)
+
+        def operation(writer: Writer) -> Memory:
+            old = _current(writer, id)
+            check_revision(request.revision, old.revision, id)
+            if changes.get("confidence", 0.0) > old.confidence:
+                raise PermissionDeniedError(
+                    f"confidence: a writer may lower it (now {old.confidence}), not raise it; it rises by "
+                    "independent evidence",
+                    reason="CONFIDENCE_RAISE",
+                    field="confidence",
+                )
+            new = replace(old, **changes)
+            if "event_time" in changes and new.event_time is None:
+                new.event_time = old.create_time
+            return old if new == old else writer.put_memory(new, vectors, former="updated")
+
+        return self.write("UpdateMemory", request, call, operation)
+
+    def _check_changes(self, changes: dict[str, object]) -> None:
+        given = Memory(**changes)  # type: ignore[arg-type]  # typed again, field by field of the mask
+        if "content" in changes:
+            check_content(given.content, self.settings)
+            changes.setdefault("summary", summarize(given.content))
+        if "summary" in changes:
+            check_summary(given.summary, "summary")
+            changes["summary"] = given.summary or changes["summary"]
+        for field in ("tags", "tools_used"):
+            check_labels(getattr(given, field), field)
+            if field in changes:
+                changes[field] = list(dict.fromkeys(getattr(given, field)))
+        if given.task_type:
+            check_label(given.task_type, "task_type")
+        check_attributes(given.attributes, "attributes")
+        check_range(given.confidence, 0.0, 1.0, "confidence")
+
+    def _updated_vectors(self, id: str, changes: dict[str, object]) -> Vector | None:
+        if "content" not in changes:
+            return None
+        with self.store.read() as reader:
+            memory = _current(reader, id)
+            namespace = known_namespace(reader, memory.namespace)
+        self.check_model(namespace.embedding_model, namespace, "content")
+        return self.embedder.embed_passages(
+            split_passages(str(changes["content"]), self.embedder.passage_tokens)
+        )
+
+    def forget_memories(self, request: ForgetMemoriesRequest, call: Call) -> ForgetResult:
+        if request.mode is ForgetMode.ERASE:
+            raise UnimplementedError(
+                "mode ERASE is part of the contract but not of this version", field="mode"
+            )
+        if bool(request.ids) == (request.filter is not None):
+            raise invalid("ids", "give either ids or a filter" + (", not both" if request.ids else ""))
+        if request.filter is not None:
+            check_filter(request.filter, "filter")
+            if filters.is_empty(request.filter):
+                raise invalid("filter", "is empty and would forget everything; say what", "EMPTY_FILTER")
+        answer: ForgetResult | None = self.answered("ForgetMemories", request, call)
+        if answer is not None:
+            return answer
+        with self.store.read() as reader:
+            ids = self._to_forget(reader, request)
+        if request.dry_run:
+            return ForgetResult(count=len(ids), ids=ids, mode=request.mode, dry_run=True)
+
+        def operation(writer: Writer) -> ForgetResult:
+            forgotten = []
+            for id in ids:
+                memory = writer.memory(id)
+                if memory is not None and memory.invalidate_time is None:
+                    writer.put_memory(replace(memory, invalidate_time=writer.now), former="invalidated")
+                    forgotten.append(id)
+            return ForgetResult(count=len(forgotten), ids=forgotten, mode=request.mode)
+
+        return self.write("ForgetMemories", request, call, operation)
+
+    def _to_forget(self, reader: Reader, request: ForgetMemoriesRequest) -> list[str]:
+        if request.filter is not None:
+            namespace = known_namespace(reader, request.namespace)
+            return self._selected(namespace, request.filter)
+        ids = list(dict.fromkeys(check_id(id, f"ids[{i}]") for i, id in enumerate(request.ids)))
+        memories = [found(reader.memory(id), "memory", id, f"ids[{i}]") for i, id in enumerate(ids)]
+        return [memory.id for memory in memories if memory.invalidate_time is None]
+
+    def _selected(self, namespace: NamespaceRecord, filter: Filter) -> list[str]:
+        """Ids of the memories a filter lets through, ascending."""
+        if not self.collections.ready(namespace):
+            return []
+        now = to_microseconds(datetime.now(UTC))
+        return [
+            format_id(id)
+            for id in self.collections.index.select(namespace.number, filters.packed(filter), now)
+        ]
+
+    def restore_memory(self, request: RestoreMemoryRequest, call: Call) -> Memory:
+        id = check_id(request.id, "id")
+
+        def operation(writer: Writer) -> Memory:
+            memory = found(writer.memory(id), "memory", id)
+            if memory.invalidate_time is not None:
+                return writer.put_memory(replace(memory, invalidate_time=None), former="restored")
+            if not memory.superseded_by:
+                raise FailedPreconditionError(
+                    f"id: memory {id} is neither invalidated nor superseded; there is nothing to restore",
+                    reason="NOTHING_TO_RESTORE",
+                    field="id",
+                )
+            newer = writer.memory(memory.superseded_by)
+            if newer is not None:
+                kept = [other for other in newer.supersedes if other != id]
+                writer.put_memory(replace(newer, supersedes=kept), former="restored")
+            return writer.put_memory(replace(memory, superseded_by=""), former="restored")
+
+        return self.answered("RestoreMemory", request, call) or self.write(
+            "RestoreMemory", request, call, operation
+        )
+
+    def trace_memory(self, request: TraceMemoryRequest, call: Call) -> Trace:
+        id = check_id(request.id, "id")
+        with self.store.read() as reader:
+            memory = found(reader.memory(id), "memory", id)
+            return Trace(
+                memory=memory,
+                revisions=reader.revisions(id),
+                superseded=_follow(reader, memory, lambda m: m.supersedes),
+                superseded_by=_follow(reader, memory, lambda m: [m.superseded_by] if m.superseded_by else []),
+                conflicts=[m for m in reader.memories(memory.conflicts_with) if m is not None],
+            )
+
+
+def _current(reader: Reader, id: str) -> Memory:
+    memory = found(reader.memory(id), "memory", id)
+    if memory.invalidate_time is not None:
+        raise FailedPreconditionError(
+            f"id: memory {id} was forgotten; restore it before changing it", reason="INVALIDATED", field="id"
+        )
+    return memory
+
+
+def _fit(memories: list[Memory], max_tokens: int | None) -> GetMemoriesResponse:
+    """Contents are whole up to the budget; the one that crosses it is cut, those after it are empty."""
+    response = GetMemoriesResponse()
+    for memory in memories:
+        tokens = rust_core.count_tokens(memory.content)
+        left = None if max_tokens is None else max_tokens - response.tokens_used
+        if left is not None and tokens > left:
+            memory = replace(memory, content=rust_core.truncate_tokens(memory.content, left), lesson=None)
+            tokens = rust_core.count_tokens(memory.content)
+            response.truncated_ids.append(memory.id)
+        response.tokens_used += tokens
+        response.memories.append(memory)
+    return response
+
+
+def _follow(reader: Reader, start: Memory, links: Callable[[Memory], list[str]]) -> list[Memory]:
+    """All memories reached over `links`, nearest first; each once, even in a ring."""
+    seen, ahead = {start.id}, links(start)
+    chain: list[Memory] = []
+    while ahead and len(chain) < _MAX_CHAIN:
+        id = ahead.pop(0)
+        memory = reader.memory(id) if id not in seen else None
+        seen.add(id)
+        if memory is not None:
+            chain.append(memory)
+            ahead += links(memory)
+    return chain
