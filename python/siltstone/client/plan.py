@@ -1,0 +1,172 @@
+"""What both clients do alike: from arguments to messages, from an answer or a failure to a result."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import grpc
+
+from siltstone.data import from_data
+from siltstone.errors import (
+    DeadlineExceededError,
+    InternalError,
+    InvalidArgumentError,
+    ResourceExhaustedError,
+    SiltstoneError,
+    UnimplementedError,
+)
+from siltstone.model.requests import ImportChunk
+from siltstone.wire import METHODS, Method, from_proto, from_status, to_proto
+from siltstone.wire.errors import connection_lost, said_by_server
+
+CHANNEL_OPTIONS = [
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    # A restarted server is found again in moments, not after gRPC's minute.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2000),
+    # A proxy for the web in the environment must not swallow calls to a server of one's own.
+    ("grpc.enable_http_proxy", 0),
+]
+PAUSES = (0.1, 0.4)
+"""Seconds before each repeat of a call whose connection was lost."""
+
+IMPORT_BYTES = 1 << 20
+LONG = 10
+"""How many times the timeout the operations have that look at a whole log or store."""
+
+_LONG = frozenset(
+    {
+        "SummarizeTrajectory",
+        "FinishTask",
+        "DeleteNamespace",
+        "CheckStore",
+        "CreateBackup",
+        "ExportMemories",
+        "ImportMemories",
+        "ReembedMemories",
+    }
+)
+# Repeating these after a lost connection could do the thing twice, or call a success an error.
+_ONCE = frozenset({"CancelHindsightJob", "CreateToken", "CreateBackup", "RevokeToken"})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One call, ready to send. `messages` is one message unless the requests are a stream."""
+
+    method: Method
+    messages: list[Any]
+    timeout: float | None  # seconds
+    pauses: tuple[float, ...]  # before each repeat
+
+
+def check_timeout(timeout: float | None) -> float | None:
+    if timeout is not None and not timeout > 0:
+        raise InvalidArgumentError(
+            f"timeout: {timeout} is no time to wait; give seconds above 0, or None to wait for ever",
+            field="timeout",
+        )
+    return timeout
+
+
+def metadata(token: str | None) -> list[tuple[str, str]]:
+    return [("authorization", f"Bearer {token}")] if token else []
+
+
+def plan(rpc: str, given: Mapping[str, Any], timeout: float | None) -> Plan:
+    """Raises InvalidArgumentError when `given` is no request of that RPC."""
+    method = METHODS[rpc]
+    operation = method.operation
+    # A write can be repeated when the connection is lost, because the server knows it again by this.
+    if not given.get("request_id") and any(f.name == "request_id" for f in fields(operation.request)):
+        given = {**given, "request_id": str(uuid.uuid4())}
+    request: Any = from_data(operation.request, given)
+    requests = _chunks(request) if isinstance(request, ImportChunk) else iter([request])
+    streams = operation.request_stream or operation.response_stream
+    return Plan(
+        method,
+        [to_proto(r, method.request) for r in requests],
+        timeout * LONG if timeout is not None and rpc in _LONG else timeout,
+        () if streams or rpc in _ONCE else PAUSES,
+    )
+
+
+def result(plan: Plan, answer: Any, address: str, then: Callable[[Any], Any] | None) -> Any:
+    """What the caller gets from an answer: one message, or a list of them."""
+    operation = plan.method.operation
+    response: Any
+    try:
+        if operation.response_stream:
+            response = [from_proto(message, operation.response) for message in answer]
+        else:
+            response = from_proto(answer, operation.response)
+    except InvalidArgumentError as error:
+        raise InternalError(
+            f"the answer of {address} to {operation.rpc} cannot be read ({error}); client and server are of "
+            "different versions",
+            reason="UNREADABLE_ANSWER",
+        ) from None
+    return then(response) if then else response
+
+
+def failure(plan: Plan, error: grpc.RpcError, address: str) -> SiltstoneError:
+    """The exception for what gRPC raised."""
+    call: Any = error  # every RpcError of a call is a grpc.Call too
+    code, text = call.code(), call.details() or ""
+    rpc = plan.method.operation.rpc
+    trailers = dict(call.trailing_metadata() or ())
+    details = trailers.get("grpc-status-details-bin")
+    if said_by_server(details):
+        return from_status(code.name, text, details)
+    if code is grpc.StatusCode.UNAVAILABLE:
+        return connection_lost(address, text)
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return DeadlineExceededError(
+            f"{rpc}: no answer from {address} within {plan.timeout} s; it may still have happened, repeating "
+            "it with the same request_id is safe; wait longer with timeout="
+        )
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and "larger than max" in text:
+        return ResourceExhaustedError(
+            f"{rpc}: the message is larger than the server takes ({text}); send less at once, or start the "
+            "server with a larger --max-message-bytes",
+            reason="MESSAGE_TOO_LARGE",
+        )
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        return UnimplementedError(
+            f"{rpc}: not known at {address}; that is a Siltstone server of another version, or none"
+        )
+    return from_status(code.name, text)
+
+
+def stub(channel: Any, method: Method) -> Any:
+    """What sends a method's messages over a channel, sync or async."""
+    kinds = ("unary", "stream")
+    operation = method.operation
+    make = getattr(channel, f"{kinds[operation.request_stream]}_{kinds[operation.response_stream]}")
+    return make(
+        method.path,
+        request_serializer=method.request.SerializeToString,
+        response_deserializer=method.response.FromString,
+    )
+
+
+def again(error: SiltstoneError, pause: float | None, until: float | None) -> bool:
+    """Whether to repeat a call after `pause`; `until` is on `time.monotonic`'s clock."""
+    if pause is None or error.reason != "CONNECTION_FAILED":
+        return False
+    return until is None or time.monotonic() + pause < until
+
+
+def _chunks(request: ImportChunk) -> Iterator[ImportChunk]:
+    """Whole lines, about a mebibyte at once, the request_id in the first."""
+    data, start, request_id = request.data, 0, request.request_id
+    while start < len(data) or request_id:
+        end = start + IMPORT_BYTES
+        if end < len(data):
+            end = (data.rfind(b"\n", start, end) + 1) or (data.find(b"\n", end) + 1) or len(data)
+        yield ImportChunk(data=data[start:end], request_id=request_id)
+        start, request_id = end, ""
