@@ -28,6 +28,7 @@ from siltstone.store.reader import Change
 from siltstone.store.writer import Writer
 
 MAX_WAITING = 10_000  # operations accepted and not yet answered
+GATHER_TIMEOUT = 0.001  # seconds; a sync takes several times that
 PURGED_AT_ONCE = 1000  # entries of deleted namespaces that go with one group
 APPLIER_TIMEOUT = 10.0  # seconds that closing waits for a last apply
 
@@ -72,6 +73,8 @@ class Committer:
         self._arrived = threading.Condition(self._lock)
         self._queue: deque[_Operation] = deque()
         self._waiting = 0
+        self._gathering = 1  # so many must be queued for the writer to be woken
+        self._last_group = 0
         self._closing = False
         self._applying: SimpleQueue[Sequence[_Operation] | None] = SimpleQueue()
         with environment.read() as snapshot:
@@ -101,7 +104,8 @@ class Committer:
                 )
             self._waiting += 1
             self._queue.append(operation)
-            self._arrived.notify()
+            if len(self._queue) >= self._gathering or self._closing:
+                self._arrived.notify()
         if not operation.done.wait(timeout):
             self._give_up(operation, timeout)
         if operation.error is not None:
@@ -145,15 +149,25 @@ class Committer:
         self._applying.put(None)
 
     def _next_group(self) -> list[_Operation] | None:
-        """The operations that wait; none of them when there is only something to purge; None at the end."""
+        """The operations that wait; none of them when there is only something to purge; None at the end.
+
+        The callers of the last group are just being answered, and most come back at once. Without waiting a
+        moment for them, two halves of the callers would take turns, each with a sync of its own.
+        """
         with self._lock:
+            expected = min(len(self._queue) + self._last_group, self._max_group)
             while not self._queue:
                 if self._closing:
                     return None
                 if self._purging:
                     return []
                 self._arrived.wait()
-            return [self._queue.popleft() for _ in range(min(len(self._queue), self._max_group))]
+            if len(self._queue) < expected:
+                self._gathering = expected
+                self._arrived.wait_for(lambda: len(self._queue) >= expected or self._closing, GATHER_TIMEOUT)
+                self._gathering = 1
+            self._last_group = min(len(self._queue), self._max_group)
+            return [self._queue.popleft() for _ in range(self._last_group)]
 
     def _write(self, group: list[_Operation]) -> None:
         while True:

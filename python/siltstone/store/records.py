@@ -15,7 +15,6 @@ import typing
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import cache
 from typing import Any, TypeVar
 
 import msgpack
@@ -97,7 +96,7 @@ def unpack(data: bytes) -> dict[str, Any]:
     return fields
 
 
-def to_map(record: Any) -> dict[str, Any]:
+def to_map(record: object) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, empty, convert in _layout(type(record)).encoders:
         value = getattr(record, name)
@@ -113,8 +112,7 @@ def to_map(record: Any) -> dict[str, Any]:
 
 
 def from_map(fields: dict[str, Any], cls: type[T]) -> T:
-    target: Any = cls  # for mypy, which holds that classes have no hash
-    decoders = _layout(target).decoders
+    decoders = _layout(cls).decoders
     values = {}
     try:
         for name, value in fields.items():
@@ -134,8 +132,17 @@ class _Layout:
     decoders: dict[str, Convert | None]  # None: as it is
 
 
-@cache
-def _layout(cls: Any) -> _Layout:
+_layouts: dict[type, _Layout] = {}
+
+
+def _layout(cls: type) -> _Layout:
+    layout = _layouts.get(cls)
+    if layout is None:
+        layout = _layouts[cls] = _make_layout(cls)
+    return layout
+
+
+def _make_layout(cls: type) -> _Layout:
     hints = typing.get_type_hints(cls)
     encoders: list[tuple[str, object, Convert]] = []
     decoders: dict[str, Convert | None] = {}
