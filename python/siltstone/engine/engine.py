@@ -31,6 +31,8 @@ class Engine(Admin):
             base_url=settings.embedding_base_url,
             api_key=settings.embedding_api_key,
             dimension=settings.embedding_dimension,
+            background=settings.embedding_background,
+            merge_threshold=settings.embedding_merge_threshold,
         )
         try:
             return cls(Path(path), embedder, settings)
@@ -44,7 +46,9 @@ class Engine(Admin):
         store = Store(path / "store", applier=collections.apply, map_size=settings.map_size)
         super().__init__(store, collections, embedder, settings)
         collections.start(store)
-        self.jobs = JobRunner(store, self.run_job)
+        self.jobs = JobRunner(
+            store, self.run_job, threads=settings.hindsight_workers, attempts=settings.hindsight_attempts
+        )
         self.jobs.start()
 
     def close(self) -> None:

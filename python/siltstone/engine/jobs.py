@@ -1,5 +1,5 @@
-"""Runs hindsight jobs, one after another, in a thread of its own. The queue is the store: what was waiting or
-running when the process ended runs again at the next start."""
+"""Runs hindsight jobs in threads of their own. The queue is the store: what was waiting or running when the
+process ended runs again at the next start."""
 
 import logging
 import queue
@@ -14,40 +14,49 @@ from siltstone.store import Store, Writer
 log = logging.getLogger(__name__)
 
 OPEN = frozenset({JobState.QUEUED, JobState.RUNNING})
-MAX_ATTEMPTS = 3
 
 
 class JobRunner:
     """Args:
     store: holds the jobs.
     run: carries one out; must write nothing twice when it is called again.
+    threads: how many run at a time; with 0 they wait for a later start.
+    attempts: after so many a job counts as failed.
     """
 
-    def __init__(self, store: Store, run: Callable[[HindsightJob], Hindsight]) -> None:
+    def __init__(
+        self, store: Store, run: Callable[[HindsightJob], Hindsight], *, threads: int, attempts: int
+    ) -> None:
         self._store = store
         self._run = run
+        self._attempts = attempts
         self._queue: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._settled = threading.Condition()
         self._stopping = False
-        self._thread = threading.Thread(target=self._work, name="siltstone-hindsight", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._work, name=f"siltstone-hindsight-{i}", daemon=True)
+            for i in range(threads)
+        ]
 
     def start(self) -> None:
         with self._store.read() as reader:
             waiting = [job.id for job in reader.jobs(states=set(OPEN))]
         for id in waiting:
             self.add(id)
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def add(self, job_id: str) -> None:
         self._queue.put(job_id)
 
     def close(self) -> None:
-        """End after the job in hand; what waits stays in the store."""
+        """End after the jobs in hand; what waits stays in the store."""
         self._stopping = True
-        self._queue.put(None)
-        if self._thread.is_alive():
-            self._thread.join()
-        self.settled("")
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            thread.join()
+        self.settled()
 
     def wait(self, id: str, timeout: float | None) -> bool:
         """Until the job is done, failed or cancelled; False when the time is over first."""
@@ -57,8 +66,8 @@ class JobRunner:
             raise UnavailableError(f"the service is stopping; job {id} runs at its next start")
         return done
 
-    def settled(self, id: str) -> None:
-        """Wake those who wait: the job `id` came to an end."""
+    def settled(self) -> None:
+        """Wake those who wait: some job came to an end."""
         with self._settled:
             self._settled.notify_all()
 
@@ -75,7 +84,7 @@ class JobRunner:
                 return  # the store is closed
             except Exception:
                 log.exception("hindsight job %s could not be recorded; it runs at the next start", id)
-            self.settled(id)
+            self.settled()
 
     def _attempt(self, id: str) -> None:
         job = self._update(id, state=JobState.RUNNING)
@@ -94,7 +103,7 @@ class JobRunner:
             self._update(id, state=JobState.DONE, hindsight=hindsight)
 
     def _failed(self, job: HindsightJob, error: str, final: bool) -> None:
-        if final or job.attempts >= MAX_ATTEMPTS:
+        if final or job.attempts >= self._attempts:
             self._update(job.id, state=JobState.FAILED, error=error)
         elif self._update(job.id, state=JobState.QUEUED, error=error) is not None:
             self.add(job.id)

@@ -138,7 +138,7 @@ class LookingBack(Memories):
             return writer.put_job(replace(job, state=JobState.CANCELLED))
 
         cancelled = self.store.commit(operation, timeout=call.remaining())
-        self.jobs.settled(id)
+        self.jobs.settled()
         return cancelled
 
     def run_job(self, job: HindsightJob) -> Hindsight:

@@ -11,6 +11,7 @@ import msgpack
 
 from siltstone import rust_core
 from siltstone.embed.passages import split_passages
+from siltstone.embed.texts import MAX_CHARACTERS
 from siltstone.engine.call import Call
 from siltstone.engine.core import PUBLIC, known_namespace
 from siltstone.engine.filters import filter_map
@@ -233,6 +234,12 @@ def _check_request(request: SearchRequest, field: str) -> None:
     if request.query is not None and not request.query.strip():
         raise invalid(
             f"{field}query", "is blank; give text, or leave it out to order by recency", "EMPTY_QUERY"
+        )
+    if request.query is not None and len(request.query) > MAX_CHARACTERS:
+        raise invalid(
+            f"{field}query",
+            f"{len(request.query):,} characters; at most {MAX_CHARACTERS:,}, ask for what matters in it",
+            "QUERY_TOO_LONG",
         )
     if request.as_of is not None:
         raise UnimplementedError(

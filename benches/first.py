@@ -1,0 +1,224 @@
+"""Search latency and write rate, beside raw usearch and raw LMDB in the same process.
+
+    .venv/bin/python benches/first.py [--memories 40000] [--queries 500]
+
+The vectors are made up: 384 dimensions, clustered as text embeddings are; they are given to the service, so
+no embedding model is in these figures. Compare ratios; absolute times belong to the machine.
+"""
+
+import argparse
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import lmdb
+import numpy as np
+import siltstone
+from siltstone.config import Settings
+from usearch.index import Index, MetricKind, ScalarKind
+
+DIMENSION = 384
+TOPICS = """api cache client cluster config container cookie deploy disk docker error gateway host index job
+key lock"""
+WORDS = TOPICS.split()
+
+
+def main() -> None:
+    arguments = _arguments()
+    random = np.random.default_rng(7)
+    vectors = _clustered(random, arguments.memories)
+    queries = _near(random, vectors, arguments.queries)
+    texts = [_text(random, i) for i in range(arguments.memories)]
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, seed 7")
+    print(f"{arguments.memories:,} memories, {DIMENSION} dimensions, clustered random vectors\n")
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory)
+        with siltstone.open(path / "data", settings=Settings(embedding_model="hashing")) as mem:
+            written = _write(mem, texts, vectors, arguments.writers)
+            raw = _write_raw(path / "raw", written, arguments.writers)
+            _search(mem, texts, vectors, queries)
+    print("\nwrites, durable, one memory a call")
+    rates = {}
+    for name, (count, seconds) in {"siltstone": written["timed"], "raw lmdb": raw}.items():
+        rates[name] = count / seconds
+        print(f"  {name:<28}{rates[name]:>10,.0f} /s   ({arguments.writers} writers)")
+    print(f"  ratio siltstone / raw lmdb  {rates['siltstone'] / rates['raw lmdb']:>10.2f}")
+
+
+def _write(mem: siltstone.Api, texts: list[str], vectors: np.ndarray, writers: int) -> dict[str, object]:
+    """Most memories in batches; the last ones one by one from many threads, which is what is timed."""
+    timed = min(len(texts) // 4, 2000)
+    bulk = len(texts) - timed
+    started = time.perf_counter()
+    for at in range(0, bulk, 500):
+        chunk = range(at, min(at + 500, bulk))
+        mem.write_many([_draft(texts[i], vectors[i]) for i in chunk], namespace="bench")
+    seconds = time.perf_counter() - started
+    print(f"bulk writes of 500 a call: {bulk / seconds:,.0f} memories/s")
+
+    def write(i: int) -> None:
+        mem.write(namespace="bench", **_draft(texts[bulk + i], vectors[bulk + i]))
+
+    elapsed = _in_threads(write, timed, writers)
+    sample = mem.get(mem.list("bench", page_size=1)[0].id)[0]
+    size = len(sample.content.encode()) + 400 + DIMENSION * 4
+    return {"timed": (timed, elapsed), "size": size}
+
+
+def _draft(text: str, vector: np.ndarray) -> dict[str, object]:
+    return {"content": text, "vector": vector.tolist(), "on_duplicate": "KEEP"}
+
+
+def _write_raw(path: Path, written: dict[str, object], writers: int) -> tuple[int, float]:
+    """The same number of records of the same size, group commit as tight as it can be written by hand."""
+    count, _ = written["timed"]  # type: ignore[misc]
+    payload = os.urandom(written["size"])  # type: ignore[arg-type]
+    path.mkdir()
+    env = lmdb.open(str(path), map_size=1 << 32)
+    waiting: list[tuple[bytes, threading.Event]] = []
+    arrived = threading.Condition()
+    done = False
+
+    def committer() -> None:
+        while True:
+            with arrived:
+                arrived.wait_for(lambda: waiting or done)
+                group, waiting[:] = list(waiting), []
+            if not group:
+                return
+            with env.begin(write=True) as txn:
+                for key, _ in group:
+                    txn.put(key, payload)
+            for _, event in group:
+                event.set()
+
+    def write(i: int) -> None:
+        event = threading.Event()
+        with arrived:
+            waiting.append((i.to_bytes(8, "big"), event))
+            arrived.notify()
+        event.wait()
+
+    thread = threading.Thread(target=committer)
+    thread.start()
+    elapsed = _in_threads(write, count, writers)
+    with arrived:
+        done = True
+        arrived.notify()
+    thread.join()
+    env.close()
+    return count, elapsed
+
+
+def _search(mem: siltstone.Api, texts: list[str], vectors: np.ndarray, queries: np.ndarray) -> None:
+    raw = Index(
+        ndim=DIMENSION, metric=MetricKind.IP, dtype=ScalarKind.BF16, connectivity=16, expansion_add=128
+    )
+    raw.add(np.arange(len(vectors)), vectors, threads=os.cpu_count() or 1)
+    raw.expansion_search = 64
+    exact = np.argsort(-(queries @ vectors.T), axis=1)[:, :10]
+    plain = {
+        "similarity": 1,
+        "recency": 0,
+        "confidence": 0,
+        "lexical": 0,
+        "neighbours": 0,
+        "calibrate": False,
+    }
+    arguments = {"namespace": "bench", "include_public": False, "top_k": 10}
+    by_text = {text: i for i, text in enumerate(texts)}
+
+    def vector_only(q: int) -> list[int]:
+        result = mem.search(vector=queries[q].tolist(), weights=plain, view="FULL", **arguments)
+        return [by_text[hit.memory.content] for hit in result.hits]
+
+    def hybrid(q: int) -> None:
+        mem.search(texts[q], vector=queries[q].tolist(), **arguments)
+
+    def usearch(q: int) -> list[int]:
+        return [int(key) for key in raw.search(queries[q], 10).keys]
+
+    explained = mem.search(vector=queries[0].tolist(), explain=True, **arguments).explain
+    print(f"\nsearch, one at a time, in process (plan: {explained.plan if explained else ''})")
+    baseline = _latency("raw usearch bf16, ef 64", usearch, exact, None)
+    _latency("siltstone, vector only", vector_only, exact, baseline)
+    _latency("siltstone, hybrid", hybrid, None, baseline)
+    batch = [{"query": texts[q], "vector": queries[q].tolist(), **arguments} for q in range(len(queries))]
+    started = time.perf_counter()
+    for at in range(0, len(batch), 64):
+        mem.search_many(batch[at : at + 64])
+    each = (time.perf_counter() - started) / len(batch) * 1e6
+    print(
+        f"  {'siltstone, hybrid, 64 a call':<28}{each:>8,.0f} µs each{each / baseline:>22.1f} × raw usearch"
+    )
+
+
+def _latency(
+    name: str, search: Callable[[int], list[int] | None], exact: np.ndarray | None, baseline: float | None
+) -> float:
+    for q in range(10):
+        search(q)
+    times, found = [], 0
+    count = 500 if exact is None else len(exact)
+    for q in range(count):
+        started = time.perf_counter()
+        hits = search(q)
+        times.append((time.perf_counter() - started) * 1e6)
+        if exact is not None and hits is not None:
+            found += len(set(hits) & set(exact[q].tolist()))
+    p50, p99 = statistics.median(times), statistics.quantiles(times, n=100)[98]
+    recall = f"recall@10 {found / count / 10:.3f}" if exact is not None else ""
+    ratio = f"{p50 / baseline:.1f} × raw usearch" if baseline else ""
+    print(f"  {name:<28}{p50:>8,.0f} µs p50 {p99:>8,.0f} µs p99  {recall:<16} {ratio}")
+    return p50
+
+
+def _in_threads(work: Callable[[int], None], count: int, threads: int) -> float:
+    """Seconds that `threads` threads take for `work(0)` … `work(count - 1)`."""
+    pool = [
+        threading.Thread(target=lambda first=i: [work(j) for j in range(first, count, threads)])
+        for i in range(threads)
+    ]
+    started = time.perf_counter()
+    for thread in pool:
+        thread.start()
+    for thread in pool:
+        thread.join()
+    return time.perf_counter() - started
+
+
+def _clustered(random: np.random.Generator, count: int) -> np.ndarray:
+    centres = random.normal(size=(max(8, count // 200), DIMENSION))
+    vectors = centres[random.integers(len(centres), size=count)] + random.normal(size=(count, DIMENSION))
+    return _unit(vectors)
+
+
+def _near(random: np.random.Generator, vectors: np.ndarray, count: int) -> np.ndarray:
+    chosen = vectors[random.integers(len(vectors), size=count)]
+    return _unit(chosen + 0.5 / np.sqrt(DIMENSION) * random.normal(size=chosen.shape))
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def _text(random: np.random.Generator, i: int) -> str:
+    return f"note {i}: " + " ".join(random.choice(WORDS, size=20))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--memories", type=int, default=20_000)
+    parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--writers", type=int, default=32)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
