@@ -1,0 +1,5 @@
+import sys
+
+from siltstone.cli import main
+
+sys.exit(main())

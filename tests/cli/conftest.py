@@ -1,0 +1,148 @@
+"""A fake service behind the command line: requests are checked as by the real one, answers are canned."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from siltstone import model as m
+from siltstone.api import Api
+from siltstone.cli.context import Context
+from siltstone.data import from_data
+from siltstone.errors import NotFoundError, SiltstoneError, UnimplementedError
+from siltstone.model import requests as r
+from siltstone.operations import OPERATIONS, UNIMPLEMENTED
+
+TIME = datetime(2026, 5, 1, 8, tzinfo=UTC)
+ID = "01970000-0000-7000-8000-000000000001"
+OTHER = "01970000-0000-7000-8000-000000000002"
+CONTENT = "容器之间用服务名互相访问。\n服务要监听 0.0.0.0\x1b[31m😀"
+
+
+def memory(**changes: Any) -> m.Memory:
+    fields: dict[str, Any] = {
+        "id": ID,
+        "content": CONTENT,
+        "summary": "服务要监听 0.0.0.0",
+        "tags": ["docker", "网络"],
+        "event_time": TIME,
+        "revision": 1,
+    }
+    return m.Memory(**{**fields, **changes})
+
+
+def hit(**changes: Any) -> m.Hit:
+    fields: dict[str, Any] = {
+        "memory": memory(content=""),
+        "score": 0.8421,
+        "similarity": 0.91,
+        "gate": 1.0,
+        "recency": 0.93,
+        "confidence": 0.7,
+        "cosine": 0.88,
+        "lexical": 0.4,
+        "support": 0.0,
+    }
+    return m.Hit(**{**fields, **changes})
+
+
+def answers() -> dict[str, Any]:
+    lesson = m.Lesson(
+        problem="web 连不上 api",
+        root_cause="api 监听 127.0.0.1",
+        solution="改为监听 0.0.0.0",
+        evidence=[m.LessonEvidence(field="root_cause", step=4, quote="127.0.0.1:3000 LISTEN")],
+    )
+    receipt = m.WriteReceipt(
+        action=m.Action.MERGED,
+        memory=memory(),
+        related=[m.Related(id=OTHER, relation="merged", similarity=0.97)],
+    )
+    task = m.Task(id="task-1", goal="修复网络", findings=["端口没开"], create_time=TIME)
+    return {
+        "WriteMemories": r.WriteMemoriesResponse(receipts=[receipt]),
+        "GetMemories": r.GetMemoriesResponse(memories=[memory(lesson=lesson)], tokens_used=12),
+        "ListMemories": r.ListMemoriesResponse(memories=[memory()], next_page_token="next"),
+        "SearchMemories": m.SearchResult(hits=[hit()], tokens_used=9),
+        "UpdateMemory": memory(revision=2),
+        "ForgetMemories": m.ForgetResult(count=1, ids=[ID]),
+        "RestoreMemory": memory(revision=3),
+        "TraceMemory": m.Trace(
+            memory=memory(superseded_by=OTHER),
+            revisions=[m.Revision(revision=1, update_time=TIME, reason="updated", memory=memory())],
+            superseded_by=[memory(id=OTHER)],
+        ),
+        "StartTask": task,
+        "UpdateTask": task,
+        "AppendSteps": task,
+        "GetTask": task,
+        "RenderTask": m.RenderedTask(text="# 修复网络\n\x1b]0;owned\x07", tokens=7),
+        "FinishTask": m.HindsightJob(id="job-1", task_id="task-1"),
+        "ListTasks": r.ListTasksResponse(tasks=[task]),
+        "SummarizeTrajectory": m.Hindsight(
+            lessons=[m.ExtractedLesson(lesson=lesson, tools_used=["run_command"], confidence=0.8)],
+            receipts=[receipt],
+            summary="复盘摘要",
+            summary_tokens=5,
+            outcome=m.Outcome.SUCCESS,
+            steps=9,
+            format="openai",
+            extractor="rules/1",
+            skipped=["line 17: not JSON"],
+        ),
+        "ListNamespaces": r.ListNamespacesResponse(namespaces=[m.Namespace(name="团队/甲", memories=3)]),
+        "DeleteNamespace": r.DeleteNamespaceResponse(memories=3),
+        "GetStats": m.Stats(namespaces=2, memories=3, version="0.1.0"),
+        "CheckStore": m.CheckReport(namespaces=2, memories=3, vectors=3),
+    }
+
+
+class FakeApi(Api):
+    """Keeps the requests; fails with `failure` if that is set."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, Any]] = []
+        self.answers = answers()
+        self.unimplemented = UNIMPLEMENTED
+        self.failure: SiltstoneError | None = None
+
+    def _call(self, rpc: str, given: dict[str, Any], then: Callable[[Any], Any] | None = None) -> Any:
+        operation = OPERATIONS[rpc]
+        if not operation.request_stream:
+            given = from_data(operation.request, given)
+        self.requests.append((rpc, given))
+        if self.failure is not None:
+            raise self.failure
+        if rpc in self.unimplemented:
+            raise UnimplementedError(f"{rpc} is part of the contract but not of this version")
+        if rpc not in self.answers:
+            raise NotFoundError(f"the fake has no answer to {rpc}")
+        return self.answers[rpc] if then is None else then(self.answers[rpc])
+
+    @property
+    def request(self) -> Any:
+        """The only request made."""
+        ((_, request),) = self.requests
+        return request
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    for name in list(os.environ):
+        if name.startswith("SILTSTONE_") or name in ("LANG", "LC_ALL", "LC_MESSAGES"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeApi:
+    api = FakeApi()
+
+    @contextmanager
+    def connect(_: Context) -> Iterator[Api]:
+        yield api
+
+    monkeypatch.setattr(Context, "api", connect)
+    return api
