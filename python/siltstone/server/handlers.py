@@ -1,0 +1,163 @@
+"""One gRPC handler an operation, from the table: decode → engine → encode, and exceptions to statuses.
+
+gRPC hands over and takes plain bytes: what it cannot decode itself it would call INTERNAL, though the caller
+is at fault.
+"""
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import grpc
+from grpc_status import rpc_status
+
+from siltstone.engine.call import Call
+from siltstone.errors import InternalError, InvalidArgumentError, ResourceExhaustedError, SiltstoneError
+from siltstone.operations import OPERATIONS, UNIMPLEMENTED, unimplemented
+from siltstone.wire import METHODS, Method, from_proto, parse, to_proto, to_status
+
+log = logging.getLogger(__name__)
+
+
+class Handlers:
+    """The handlers of every service over one engine.
+
+    Args:
+        engine: has a method for each operation: ``method(request, call) -> response``. ``export_memories``
+            returns an iterable, ``import_memories`` takes one.
+        max_streams: how many streams may be open at once; each holds a worker for as long as it is open.
+    """
+
+    def __init__(self, engine: Any, max_streams: int) -> None:
+        self._engine = engine
+        self._max_streams = max_streams
+        self._streams = threading.BoundedSemaphore(max_streams)
+
+    def of(self, service: str) -> dict[str, grpc.RpcMethodHandler[Any, Any]]:
+        """RPC name → handler, for one service by its short name."""
+        return {
+            rpc: self._handler(method)
+            for rpc, method in METHODS.items()
+            if method.operation.service == service
+        }
+
+    def _handler(self, method: Method) -> grpc.RpcMethodHandler[Any, Any]:
+        operation = method.operation
+        if operation.request_stream and operation.response_stream:
+            return grpc.stream_stream_rpc_method_handler(self._search_stream(method))
+        if operation.response_stream:
+            return grpc.unary_stream_rpc_method_handler(self._response_stream(method))
+        if operation.request_stream:
+            return grpc.stream_unary_rpc_method_handler(self._request_stream(method))
+        return grpc.unary_unary_rpc_method_handler(self._unary(method))
+
+    def _unary(self, method: Method) -> Callable[[bytes, grpc.ServicerContext], bytes]:
+        operation = method.operation
+
+        def handle(data: bytes, context: grpc.ServicerContext) -> bytes:
+            try:
+                run, call = self._begin(method, context)
+                return _encode(method, run(_decode(method, data), call))
+            except Exception as error:
+                _abort(context, operation.rpc, error)
+
+        return handle
+
+    def _request_stream(self, method: Method) -> Callable[[Iterator[bytes], grpc.ServicerContext], bytes]:
+        def handle(stream: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+            try:
+                run, call = self._begin(method, context)
+                with self._stream():
+                    return _encode(method, run((_decode(method, data) for data in stream), call))
+            except Exception as error:
+                _abort(context, method.operation.rpc, error)
+
+        return handle
+
+    def _response_stream(self, method: Method) -> Callable[[bytes, grpc.ServicerContext], Iterator[bytes]]:
+        def handle(data: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+            try:
+                run, call = self._begin(method, context)
+                with self._stream():
+                    for part in run(_decode(method, data), call):
+                        yield _encode(method, part)
+            except Exception as error:
+                _abort(context, method.operation.rpc, error)
+
+        return handle
+
+    def _search_stream(
+        self, method: Method
+    ) -> Callable[[Iterable[bytes], grpc.ServicerContext], Iterator[bytes]]:
+        """StreamSearchMemories: each message is a batch of its own to the engine."""
+        search = getattr(self._engine, OPERATIONS["BatchSearchMemories"].method)
+
+        def handle(stream: Iterable[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
+            try:
+                call = _call(context)
+                with self._stream():
+                    for data in stream:
+                        yield _encode(method, search(_decode(method, data), call))
+            except Exception as error:
+                _abort(context, method.operation.rpc, error)
+
+        return handle
+
+    def _begin(self, method: Method, context: grpc.ServicerContext) -> tuple[Callable[..., Any], Call]:
+        operation = method.operation
+        if operation.rpc in UNIMPLEMENTED:
+            raise unimplemented(operation.rpc)
+        return getattr(self._engine, operation.method), _call(context)
+
+    @contextmanager
+    def _stream(self) -> Iterator[None]:
+        """The place of one stream among those that may be open."""
+        if not self._streams.acquire(blocking=False):
+            raise ResourceExhaustedError(
+                f"{self._max_streams} streams are open, as many as this server takes; close one, or send "
+                "batches instead",
+                reason="TOO_MANY_STREAMS",
+            )
+        try:
+            yield
+        finally:
+            self._streams.release()
+
+
+def _call(context: grpc.ServicerContext) -> Call:
+    """The circumstances of a call; DeadlineExceededError when it waited for a worker past its deadline."""
+    left = context.time_remaining()
+    call = Call(deadline=None if left is None else time.monotonic() + left)
+    call.remaining()
+    return call
+
+
+def _decode(method: Method, data: bytes) -> Any:
+    return from_proto(parse(method.request, data), method.operation.request)
+
+
+def _encode(method: Method, response: object) -> bytes:
+    try:
+        data: bytes = to_proto(response, method.response).SerializeToString()
+    except InvalidArgumentError as error:
+        # The caller's argument is not what is invalid.
+        raise RuntimeError(f"the engine's answer has no form on the wire: {error}") from error
+    return data
+
+
+def _abort(context: grpc.ServicerContext, rpc: str, error: Exception) -> NoReturn:
+    if isinstance(error, grpc.RpcError):
+        raise error  # the caller has gone; gRPC knows
+    if not isinstance(error, SiltstoneError):
+        incident = uuid.uuid4().hex[:12]
+        log.error("incident %s in %s", incident, rpc, exc_info=error)
+        error = InternalError(
+            f"{rpc} failed inside the server; its log tells more under incident {incident}",
+            reason="INTERNAL",
+        )
+    context.abort_with_status(rpc_status.to_status(to_status(error)))
+    raise AssertionError("abort_with_status always raises")
