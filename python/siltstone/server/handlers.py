@@ -4,6 +4,8 @@ gRPC hands over and takes plain bytes: what it cannot decode itself it would cal
 is at fault.
 """
 
+from __future__ import annotations  # grpc's classes take type arguments in stubs only
+
 import logging
 import threading
 import time
@@ -21,6 +23,8 @@ from siltstone.operations import OPERATIONS, UNIMPLEMENTED, unimplemented
 from siltstone.wire import METHODS, Method, from_proto, parse, to_proto, to_status
 
 log = logging.getLogger(__name__)
+
+_CENTURY_S = 3.2e9
 
 
 class Handlers:
@@ -131,7 +135,9 @@ class Handlers:
 def _call(context: grpc.ServicerContext) -> Call:
     """The circumstances of a call; DeadlineExceededError when it waited for a worker past its deadline."""
     left = context.time_remaining()
-    call = Call(deadline=None if left is None else time.monotonic() + left)
+    # Without a deadline gRPC's is at the end of time, not None.
+    endless = left is None or left > _CENTURY_S
+    call = Call(deadline=None if endless else time.monotonic() + left)
     call.remaining()
     return call
 
