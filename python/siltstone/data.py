@@ -147,6 +147,14 @@ def _convert(kind: Any, value: object, path: str, depth: int) -> Any:
         return _convert(kind, value, path, depth)
     if origin is list:
         (item_kind,) = typing.get_args(kind)
+        # A vector has hundreds of numbers: looked at one by one they would cost more than the search.
+        if (
+            item_kind is float
+            and isinstance(value, list)
+            and set(map(type, value)) == {float}
+            and math.isfinite(sum(value))
+        ):
+            return value.copy()
         if isinstance(value, str | bytes | dict) or not hasattr(value, "__iter__"):
             raise _wrong(path, "a list", value)
         return [_convert(item_kind, v, f"{path}[{i}]", depth + 1) for i, v in enumerate(value)]

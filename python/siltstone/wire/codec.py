@@ -66,7 +66,7 @@ class _Codec:
 
     def __init__(self, kind: type) -> None:
         self.kind = kind
-        self.writers: list[tuple[str, Put]] = []
+        self.writers: list[tuple[str, Put, bool]] = []  # attribute, writer, whether empty is written too
         self.readers: dict[int, tuple[str, Take | None]] = {}  # by field number; None: as it is
         self.zeros: dict[str, Any] = {}  # fields whose unset state is not the dataclass's default
         self.lists: list[str] = []  # the same for lists, which must be new each time
@@ -74,9 +74,9 @@ class _Codec:
         self.vectors = False
 
     def put(self, message: Any, value: Any) -> None:
-        for name, write in self.writers:
+        for name, write, presence in self.writers:
             item = getattr(value, name)
-            if item is not None:
+            if item or (presence and item is not None):
                 write(message, item)
 
     def take(self, message: Any) -> Any:
@@ -132,12 +132,12 @@ def _compile(kind: type, descriptor: Descriptor, building: dict[tuple[type, str]
         if name == "vector" and _PACKED in fields:
             packed = fields.pop(_PACKED)
             codec.vectors = True
-            codec.writers.append((field.name, _at(name, _put_packed)))
+            codec.writers.append((field.name, _at(name, _put_packed), True))
             codec.readers[fd.number] = (field.name, values.take_vector)
             codec.readers[packed.number] = (field.name, values.unpack_vector)
             continue
         put, take = _field(hint, fd, building)
-        codec.writers.append((field.name, put))
+        codec.writers.append((field.name, put, fd.has_presence))
         codec.readers[fd.number] = (field.name, take)
         _unset(codec, field, fd)
     if fields:
@@ -174,7 +174,7 @@ def _field(hint: Any, fd: Any, building: dict[Any, _Codec]) -> tuple[Put, Take |
         put, take = _message(hint, fd, building)
         return _at(name, _put_message(name, put)), take
     check, read = _scalar(hint, fd)
-    return _at(name, _put_scalar(name, check, fd.has_presence)), read
+    return _at(name, _put_scalar(name, check)), read
 
 
 def _map_field(hint: Any, fd: Any, building: dict[Any, _Codec]) -> tuple[Put, Take]:
@@ -247,10 +247,9 @@ def _enum(kind: type[StrEnum], fd: Any) -> tuple[Callable[[Any], int], Take]:
     return numbers.__getitem__, take
 
 
-def _put_scalar(name: str, check: Callable[[Any], Any] | None, presence: bool) -> Put:
+def _put_scalar(name: str, check: Callable[[Any], Any] | None) -> Put:
     def write(message: Any, value: Any) -> None:
-        if value or presence:
-            setattr(message, name, check(value) if check else value)
+        setattr(message, name, check(value) if check else value)
 
     return write
 
