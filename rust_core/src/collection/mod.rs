@@ -1,0 +1,185 @@
+//! The index of one namespace: a state behind a lock, and the thread that builds its graph.
+
+mod find;
+mod plan;
+mod sequences;
+mod state;
+
+pub use find::{Found, Query};
+pub use plan::{Limits, Plan};
+pub use sequences::NONE;
+pub use state::{Put, State};
+
+use std::sync::{Arc, Weak};
+use std::thread;
+
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
+
+use crate::error::{Error, Result};
+use crate::types::{Id, Record};
+use crate::vector::{Graph, normalise, unpack};
+
+/// Rows that go into the graph between two looks at the state.
+const BUILD_CHUNK: usize = 128;
+
+/// One collection. Searches share the state; a writer first takes `writing`, so that a snapshot can keep writers
+/// out without a queue at the state's own lock, which would hold up searches.
+pub struct Collection {
+    pub number: u64,
+    pub dimension: usize,
+    limits: Limits,
+    state: RwLock<State>,
+    writing: Mutex<Writing>,
+    /// Whether a thread is building the graph.
+    building: Mutex<bool>,
+}
+
+/// What a holder of the write lock knows.
+#[derive(Default)]
+pub struct Writing {
+    /// The collection was dropped or replaced; nobody may write its snapshot any more.
+    pub dropped: bool,
+}
+
+impl Collection {
+    pub fn new(number: u64, state: State, limits: Limits) -> Arc<Self> {
+        let collection = Arc::new(Collection {
+            number,
+            dimension: state.vectors.dimension(),
+            limits,
+            state: RwLock::new(state),
+            writing: Mutex::new(Writing::default()),
+            building: Mutex::new(false),
+        });
+        collection.build_graph();
+        collection
+    }
+
+    pub fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read()
+    }
+
+    /// Keeps writers out while it is held; searches go on.
+    pub fn hold_writers(&self) -> MutexGuard<'_, Writing> {
+        self.writing.lock()
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Applies one commit; see the contract of `Index.apply`.
+    pub fn apply(self: &Arc<Self>, seq: i64, puts: &[(&[u8], &[u8])], removes: &[Id]) -> Result<()> {
+        let puts = puts
+            .iter()
+            .enumerate()
+            .map(|(i, (record, vectors))| {
+                read_put(record, vectors, self.dimension)
+                    .map_err(|why| Error::Invalid(format!("puts[{i}]: {why}")))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        {
+            let writing = self.hold_writers();
+            if writing.dropped {
+                return Err(Error::NotLoaded(self.number));
+            }
+            let mut state = self.state.write();
+            if seq <= state.applied_seq {
+                return Ok(());
+            }
+            state.apply(seq, &puts, removes)?;
+        }
+        self.build_graph();
+        Ok(())
+    }
+
+    /// Starts the thread that brings the graph up to date, where one is due and none is running.
+    fn build_graph(self: &Arc<Self>) {
+        let mut building = self.building.lock();
+        if *building || !self.graph_is_behind() {
+            return;
+        }
+        *building = true;
+        let collection = Arc::downgrade(self);
+        let name = format!("graph-{}", self.number);
+        if thread::Builder::new().name(name).spawn(move || build(&collection)).is_err() {
+            // no thread to be had: searches scan, the next commit tries again
+            *building = false;
+        }
+    }
+
+    fn graph_is_behind(&self) -> bool {
+        let state = self.state.read();
+        state.vectors.rows() > self.limits.graph_from && state.vectors.rows_in_graph() < state.vectors.rows()
+    }
+
+    /// Adds the next rows to the graph. Writers are not held up: the rows are copied under a read lock and
+    /// added without it.
+    fn build_chunk(&self) -> Result<()> {
+        let graph = self.state.read().vectors.graph().cloned();
+        let graph = match graph {
+            Some(graph) => graph,
+            None => {
+                let graph = Arc::new(Graph::new(self.dimension)?);
+                self.state.write().vectors.set_graph(Some(Arc::clone(&graph)));
+                graph
+            }
+        };
+        let first = graph.rows();
+        let rows: Vec<Option<Vec<f32>>> = {
+            let state = self.state.read();
+            let current = state.vectors.graph().is_some_and(|now| Arc::ptr_eq(now, &graph));
+            if !current {
+                return Ok(()); // compacted meanwhile, its rows have new numbers
+            }
+            (first..state.vectors.rows().min(first + BUILD_CHUNK))
+                .map(|row| {
+                    let live = state.columns.live().contains(state.vectors.slot_of(row));
+                    live.then(|| state.vectors.row(row).to_vec())
+                })
+                .collect()
+        };
+        graph.add(first, &rows)
+    }
+}
+
+fn build(collection: &Weak<Collection>) {
+    // A strong reference only for a chunk at a time: a dropped collection ends its builder.
+    while let Some(collection) = collection.upgrade() {
+        let stop = StopBuilding(&collection);
+        if collection.build_chunk().is_err() {
+            return; // what is not in the graph is scanned; the next commit tries again
+        }
+        let mut building = collection.building.lock();
+        std::mem::forget(stop);
+        if !collection.graph_is_behind() {
+            // under the lock, so that a commit either is seen here or finds nobody building
+            *building = false;
+            return;
+        }
+    }
+}
+
+/// Says that nobody builds any more, also when the builder panics.
+struct StopBuilding<'a>(&'a Collection);
+
+impl Drop for StopBuilding<'_> {
+    fn drop(&mut self) {
+        *self.0.building.lock() = false;
+    }
+}
+
+fn read_put(record: &[u8], vectors: &[u8], dimension: usize) -> Result<Put> {
+    let record = Record::read(record)?;
+    let size = 4 * dimension;
+    if vectors.is_empty() || vectors.len() % size != 0 {
+        let why =
+            format!("{} bytes; must be n · {size} with n at least 1 (dimension {dimension})", vectors.len());
+        return Err(Error::invalid("vectors", why));
+    }
+    let mut vectors = unpack(vectors);
+    for (i, vector) in vectors.chunks_exact_mut(dimension).enumerate() {
+        normalise(vector).map_err(|why| Error::invalid(&format!("vectors[{i}]"), why))?;
+    }
+    Ok(Put { record, vectors })
+}

@@ -1,0 +1,214 @@
+//! A collection on disk: written whole or not at all, never believed without its checksum.
+//!
+//! Layout, all little-endian: magic (8 bytes), format version (u32), dimension (u32), applied_seq (i64), then
+//! four sections, each its length (u64) and its bytes: records and lexical index (msgpack), first rows (u32),
+//! vectors (f32), graph (rows as u64, then usearch's own bytes; empty when there is none). At the end the
+//! xxh3-128 of all before it (16 bytes).
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
+use xxhash_rust::xxh3::Xxh3Default;
+
+use crate::collection::State;
+use crate::error::{Error, Result};
+use crate::lexical::Lexical;
+use crate::vector::{Graph, pack, unpack};
+
+const MAGIC: &[u8; 8] = b"SILTSNAP";
+/// Counts every change of the layout, of the record's canonical form, of the lexical index or of usearch's format.
+const FORMAT_VERSION: u32 = 1;
+const CHECKSUM: usize = 16;
+const BLOCK: usize = 1 << 20;
+
+#[derive(Serialize)]
+struct PartsOut<'a> {
+    records: &'a [ByteBuf],
+    lexical: &'a Lexical,
+}
+
+#[derive(Deserialize)]
+struct PartsIn {
+    records: Vec<ByteBuf>,
+    lexical: Lexical,
+}
+
+pub fn path(directory: &Path, collection: u64) -> PathBuf {
+    directory.join(format!("{collection}.snap"))
+}
+
+/// Writes a state to its file: into a temporary file, synced, renamed over the old one, the directory synced.
+pub fn write(path: &Path, state: &State) -> Result<()> {
+    let temporary = path.with_extension("snap.tmp");
+    let written = write_file(&temporary, state).and_then(|()| {
+        fs::rename(&temporary, path)?;
+        sync_directory(path)
+    });
+    written.map_err(|error| {
+        // best effort: the error that matters is the one we report
+        let _ = fs::remove_file(&temporary);
+        Error::io(format!("writing the snapshot {}", path.display()), error)
+    })
+}
+
+/// Deletes a snapshot for good; no error when there is none.
+pub fn delete(path: &Path) -> Result<()> {
+    let deleted = match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => sync_directory(path),
+    };
+    deleted.map_err(|error| Error::io(format!("deleting the snapshot {}", path.display()), error))
+}
+
+/// Reads a state. None when the file is missing, damaged, of another format version or dimension; an error
+/// when it is there and cannot be read.
+pub fn read(path: &Path, dimension: usize) -> Result<Option<State>> {
+    match read_file(path, dimension) {
+        Ok(state) => Ok(state),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(Error::io(format!("reading the snapshot {}", path.display()), error)),
+    }
+}
+
+/// Removes what writers that died left behind.
+pub fn clean(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.to_string_lossy().ends_with(".snap.tmp") {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_file(path: &Path, state: &State) -> io::Result<()> {
+    let mut out =
+        Hashed { inner: BufWriter::with_capacity(BLOCK, File::create(path)?), hash: Xxh3Default::new() };
+    out.write_all(MAGIC)?;
+    out.write_all(&FORMAT_VERSION.to_le_bytes())?;
+    out.write_all(&(state.vectors.dimension() as u32).to_le_bytes())?;
+    out.write_all(&state.applied_seq.to_le_bytes())?;
+
+    let parts = PartsOut { records: state.records(), lexical: &state.lexical };
+    let parts = rmp_serde::to_vec(&parts).map_err(io::Error::other)?;
+    out.write_all(&(parts.len() as u64).to_le_bytes())?;
+    out.write_all(&parts)?;
+    drop(parts);
+
+    let first_rows = state.vectors.first_rows();
+    out.write_all(&(4 * first_rows.len() as u64).to_le_bytes())?;
+    for row in first_rows {
+        out.write_all(&row.to_le_bytes())?;
+    }
+    let data = state.vectors.data();
+    out.write_all(&(4 * data.len() as u64).to_le_bytes())?;
+    for block in data.chunks(BLOCK / 4) {
+        out.write_all(&pack(block))?;
+    }
+    match state.vectors.graph() {
+        None => out.write_all(&0u64.to_le_bytes())?,
+        Some(graph) => {
+            let (rows, bytes) = graph.save().map_err(io::Error::other)?;
+            out.write_all(&(8 + bytes.len() as u64).to_le_bytes())?;
+            out.write_all(&(rows as u64).to_le_bytes())?;
+            out.write_all(&bytes)?;
+        }
+    }
+    let checksum = out.hash.digest128().to_le_bytes();
+    out.inner.write_all(&checksum)?;
+    out.inner.into_inner()?.sync_all()
+}
+
+fn read_file(path: &Path, dimension: usize) -> io::Result<Option<State>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    if !is_whole(&mut file, length)? {
+        return Ok(None);
+    }
+    let mut reader = BufReader::with_capacity(BLOCK, File::open(path)?);
+    let mut magic = [0; 8];
+    reader.read_exact(&mut magic)?;
+    let version = u32::from_le_bytes(array(&mut reader)?);
+    let stored_dimension = u32::from_le_bytes(array(&mut reader)?);
+    let applied_seq = i64::from_le_bytes(array(&mut reader)?);
+    if &magic != MAGIC || version != FORMAT_VERSION || stored_dimension as usize != dimension {
+        return Ok(None);
+    }
+    let parts = section(&mut reader, length)?;
+    let Ok(PartsIn { records, lexical }) = rmp_serde::from_slice(&parts) else { return Ok(None) };
+    drop(parts);
+    let first_rows: Vec<u32> = section(&mut reader, length)?
+        .chunks_exact(4)
+        .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        .collect();
+    let data = unpack(&section(&mut reader, length)?);
+    let graph = section(&mut reader, length)?;
+    // a graph that does not load is built again behind
+    let graph = match graph.split_first_chunk::<8>() {
+        Some((rows, bytes)) => Graph::load(dimension, u64::from_le_bytes(*rows) as usize, bytes).ok(),
+        None => None,
+    };
+    Ok(State::restore(dimension, applied_seq, records, &first_rows, &data, lexical, graph))
+}
+
+/// Whether the checksum at the end is that of all before it.
+fn is_whole(file: &mut File, length: u64) -> io::Result<bool> {
+    let Some(payload) = length.checked_sub(CHECKSUM as u64) else { return Ok(false) };
+    let mut hash = Xxh3Default::new();
+    let mut block = vec![0; BLOCK];
+    let mut left = payload;
+    while left > 0 {
+        let size = left.min(BLOCK as u64) as usize;
+        file.read_exact(&mut block[..size])?;
+        hash.update(&block[..size]);
+        left -= size as u64;
+    }
+    let stored: [u8; CHECKSUM] = array(file)?;
+    Ok(u128::from_le_bytes(stored) == hash.digest128())
+}
+
+fn section(reader: &mut impl Read, limit: u64) -> io::Result<Vec<u8>> {
+    let length = u64::from_le_bytes(array(reader)?);
+    if length > limit {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let mut bytes = vec![0; length as usize];
+    reader.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn array<const N: usize>(reader: &mut impl Read) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    reader.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Without it a renamed file may still be gone after a power cut.
+fn sync_directory(file: &Path) -> io::Result<()> {
+    match file.parent() {
+        Some(directory) if cfg!(unix) => File::open(directory)?.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+struct Hashed<W> {
+    inner: W,
+    hash: Xxh3Default,
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
