@@ -60,6 +60,11 @@ def test_a_page_size_of_zero_is_the_default() -> None:
     )
 
 
+def test_a_sender_refuses_a_page_size_of_zero_as_the_engine_does() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^page_size: 0 is out of range"):
+        to_proto(ListMemoriesRequest(page_size=0), memory_service_pb2.ListMemoriesRequest)
+
+
 def test_a_memory_says_zero_when_it_is_zero() -> None:
     assert from_proto(memory_pb2.Memory(), Memory).confidence == 0.0
 

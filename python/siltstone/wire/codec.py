@@ -137,7 +137,9 @@ def _compile(kind: type, descriptor: Descriptor, building: dict[tuple[type, str]
             codec.readers[packed.number] = (field.name, values.unpack_vector)
             continue
         put, take = _field(hint, fd, building)
-        codec.writers.append((field.name, put, fd.has_presence))
+        if name == _ZERO_IS_DEFAULT:
+            put = _at(name, _put_page_size)
+        codec.writers.append((field.name, put, fd.has_presence or name == _ZERO_IS_DEFAULT))
         codec.readers[fd.number] = (field.name, take)
         _unset(codec, field, fd)
     if fields:
@@ -274,6 +276,13 @@ def _put_messages(name: str, put: Put) -> Put:
                 raise
 
     return write
+
+
+def _put_page_size(message: Any, value: int) -> None:
+    if value == 0:
+        # Sent as it is it would mean the default, though the caller meant none.
+        raise Fault("0 is out of range; give 1 to 1,000")
+    message.page_size = value
 
 
 def _put_packed(message: Any, value: list[float]) -> None:
