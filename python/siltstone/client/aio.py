@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import grpc
 import grpc.aio
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
 from siltstone.api import Api
 from siltstone.client.plan import (
@@ -20,7 +21,8 @@ from siltstone.client.plan import (
     result,
     stub,
 )
-from siltstone.errors import FailedPreconditionError
+from siltstone.errors import FailedPreconditionError, UnavailableError
+from siltstone.wire.errors import connection_lost
 
 
 class AsyncClient(Api):
@@ -35,6 +37,24 @@ class AsyncClient(Api):
         self._channel: Any = None
         self._closed = False
         self._stubs: dict[str, Any] = {}
+
+    async def ready(self, *, timeout: float = 5.0) -> None:
+        """Return when the server says that it serves; UnavailableError when it does not, or nothing answers
+        within `timeout` seconds."""
+        check = self._open().unary_unary(
+            "/grpc.health.v1.Health/Check",
+            request_serializer=HealthCheckRequest.SerializeToString,
+            response_deserializer=HealthCheckResponse.FromString,
+        )
+        try:
+            answer = await check(HealthCheckRequest(), timeout=timeout, metadata=self._metadata)
+        except grpc.RpcError as error:
+            code: Any = error
+            raise connection_lost(self.address, code.details() or code.code().name) from None
+        if answer.status != HealthCheckResponse.SERVING:
+            raise UnavailableError(
+                f"the server at {self.address} is starting or stopping; try again", reason="NOT_SERVING"
+            )
 
     async def close(self) -> None:
         """Close the connection; calls that run fail."""
@@ -73,12 +93,16 @@ class AsyncClient(Api):
         )
         return [message async for message in answer] if operation.response_stream else await answer
 
-    def _stub(self, ready: Plan) -> Any:
+    def _open(self) -> Any:
         if self._closed:
             raise FailedPreconditionError("this client is closed; make another", reason="CLIENT_CLOSED")
         if self._channel is None:
             self._channel = grpc.aio.insecure_channel(self.address, options=CHANNEL_OPTIONS)
+        return self._channel
+
+    def _stub(self, ready: Plan) -> Any:
+        channel = self._open()
         path = ready.method.path
         if path not in self._stubs:
-            self._stubs[path] = stub(self._channel, ready.method)
+            self._stubs[path] = stub(channel, ready.method)
         return self._stubs[path]
