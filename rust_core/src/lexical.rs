@@ -17,6 +17,10 @@ use tokenize::{Kind, tokenize};
 /// A query's weight for single characters of a run: the pairs carry the evidence.
 const CHARACTER_WEIGHT: f32 = 0.1;
 
+/// Characters of a run in more memories than this, and in over 2 % of all, are not looked for next to pairs:
+/// they would tell next to nothing and take most of the time.
+const COMMON_CHARACTER: usize = 1000;
+
 /// The inverted index of one collection. Slots are ordinals that the collection chooses, dense and at most
 /// 67 million; a text without a single term (spaces, punctuation) takes no part.
 #[derive(Default)]
@@ -56,10 +60,7 @@ impl Lexical {
     /// # Panics
     /// When `slot` is over 67,108,863.
     pub fn add(&mut self, slot: u32, text: &str) {
-        assert!(
-            slot <= MAX_SLOT,
-            "slot {slot} is over {MAX_SLOT}, the most a collection can hold"
-        );
+        assert!(slot <= MAX_SLOT, "slot {slot} is over {MAX_SLOT}, the most a collection can hold");
         if self.slot(slot).terms > 0 {
             self.sweep(slot);
         }
@@ -71,10 +72,7 @@ impl Lexical {
         if at >= self.slots.len() {
             self.slots.resize(at + 1, Slot::default());
         }
-        self.slots[at] = Slot {
-            length,
-            terms: counts.len() as u32,
-        };
+        self.slots[at] = Slot { length, terms: counts.len() as u32 };
         self.documents += 1;
         self.total_length += u64::from(length);
         for (term, count) in counts {
@@ -116,6 +114,10 @@ impl Lexical {
         if tokens.iter().any(|(_, kind)| *kind != Kind::Stop) {
             tokens.retain(|(_, kind)| *kind != Kind::Stop);
         }
+        let common = (self.documents as usize / 50).max(COMMON_CHARACTER);
+        if tokens.iter().any(|(_, kind)| *kind == Kind::Full) {
+            tokens.retain(|(term, kind)| *kind == Kind::Full || self.postings(*term).len() <= common);
+        }
         tokens.sort_unstable();
         let mut terms: Vec<(u64, f32)> = tokens
             .chunk_by(|a, b| a.0 == b.0)
@@ -142,11 +144,12 @@ impl Lexical {
             + self.slots.capacity() * size_of::<Slot>()
     }
 
+    fn postings(&self, term: u64) -> &[Posting] {
+        self.terms.get(&term).map_or(&[], Postings::as_slice)
+    }
+
     fn idf(&self, term: u64) -> f32 {
-        let holding = self
-            .terms
-            .get(&term)
-            .map_or(0, |list| list.as_slice().len()) as f32;
+        let holding = self.terms.get(&term).map_or(0, |list| list.as_slice().len()) as f32;
         let others = self.documents as f32 - holding;
         (1.0 + (others + 0.5) / (holding + 0.5)).ln()
     }
@@ -195,9 +198,7 @@ fn count_terms(text: &str) -> (Vec<(u64, u32)>, u32) {
     let mut terms = Vec::new();
     let length = tokenize(text, |term, _| terms.push(term));
     terms.sort_unstable();
-    let counts = terms
-        .chunk_by(|a, b| a == b)
-        .map(|same| (same[0], same.len() as u32));
+    let counts = terms.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u32));
     (counts.collect(), length)
 }
 

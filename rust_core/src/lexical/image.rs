@@ -46,12 +46,7 @@ impl Serialize for Lexical {
             put(&mut slots, u64::from(slot.length));
             put(&mut slots, u64::from(slot.terms));
         }
-        Image {
-            terms: terms.into(),
-            postings: postings.into(),
-            slots: slots.into(),
-        }
-        .serialize(serializer)
+        Image { terms: terms.into(), postings: postings.into(), slots: slots.into() }.serialize(serializer)
     }
 }
 
@@ -90,10 +85,7 @@ fn read(image: &Image) -> Option<Lexical> {
         }
     }
     lexical.terms = terms;
-    let same = held
-        .iter()
-        .zip(&lexical.slots)
-        .all(|(held, slot)| *held == slot.terms);
+    let same = held.iter().zip(&lexical.slots).all(|(held, slot)| *held == slot.terms);
     (bytes.is_empty() && same).then_some(lexical)
 }
 
@@ -114,10 +106,7 @@ fn read_list(bytes: &mut &[u8], held: &mut [u32]) -> Option<Postings> {
         let count = if coded & 1 == 1 { take(bytes)? } else { 1 };
         let count = u32::try_from(count).ok().filter(|count| *count > 0)?;
         *held.get_mut(usize::try_from(slot).ok()?)? += 1;
-        list.push(Posting::new(
-            u32::try_from(slot).ok().filter(|slot| *slot <= MAX_SLOT)?,
-            count,
-        ));
+        list.push(Posting::new(u32::try_from(slot).ok().filter(|slot| *slot <= MAX_SLOT)?, count));
     }
     Postings::from_sorted(list)
 }

@@ -67,9 +67,7 @@ impl Postings {
                 *self = Self::Many(list);
             }
             // Slots mostly come in ascending order.
-            Self::Many(list) if list.last().is_none_or(|last| *last < posting) => {
-                list.push(posting)
-            }
+            Self::Many(list) if list.last().is_none_or(|last| *last < posting) => list.push(posting),
             Self::Many(list) => {
                 let at = list.partition_point(|p| *p < posting);
                 list.insert(at, posting);

@@ -8,6 +8,7 @@
 //! - Scripts without spaces, and Hangul for its particles, become single characters and pairs of neighbours.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use frostem::{Algorithm, Stemmer};
@@ -20,13 +21,13 @@ static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::new(Algorithm::Eng
 /// Words that say nothing about what a text is about. `not`, `no`, `on`, `off`, `up`, `down`, `before` and
 /// the like are absent on purpose: they tell memories apart.
 const STOP_WORDS: &[&str] = &[
-    "a", "about", "also", "am", "an", "and", "are", "as", "at", "be", "been", "being", "but", "by",
-    "can", "could", "did", "do", "does", "doing", "for", "from", "had", "has", "have", "he", "her",
-    "hers", "him", "his", "how", "i", "i'd", "i'll", "i'm", "i've", "if", "in", "into", "is", "it",
-    "it's", "its", "just", "me", "my", "of", "or", "our", "ours", "she", "should", "so", "some",
-    "such", "than", "that", "that's", "the", "their", "them", "then", "there", "these", "they",
-    "this", "those", "to", "us", "was", "we", "were", "what", "what's", "when", "where", "which",
-    "who", "whom", "why", "will", "with", "would", "you", "your", "yours",
+    "a", "about", "also", "am", "an", "and", "are", "as", "at", "be", "been", "being", "but", "by", "can",
+    "could", "did", "do", "does", "doing", "for", "from", "had", "has", "have", "he", "her", "hers", "him",
+    "his", "how", "i", "i'd", "i'll", "i'm", "i've", "if", "in", "into", "is", "it", "it's", "its", "just",
+    "me", "my", "of", "or", "our", "ours", "she", "should", "so", "some", "such", "than", "that", "that's",
+    "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "us", "was", "we",
+    "were", "what", "what's", "when", "where", "which", "who", "whom", "why", "will", "with", "would", "you",
+    "your", "yours",
 ];
 
 /// What a token is, which decides its weight in a query.
@@ -48,11 +49,7 @@ pub fn tokenize(text: &str, mut emit: impl FnMut(u64, Kind)) -> u32 {
     } else {
         Cow::Owned(text.nfkc().collect())
     };
-    let mut scanner = Scanner {
-        emit: &mut emit,
-        length: 0,
-        buffer: String::new(),
-    };
+    let mut scanner = Scanner { emit: &mut emit, length: 0, buffer: String::new() };
     scanner.scan(&folded);
     scanner.length
 }
@@ -156,30 +153,48 @@ impl<F: FnMut(u64, Kind)> Scanner<'_, F> {
 
     fn english(&mut self, word: &str) {
         self.buffer.clear();
-        self.buffer
-            .extend(word.chars().map(|c| c.to_ascii_lowercase()));
-        let kind = match STOP_WORDS.binary_search(&self.buffer.as_str()) {
-            Ok(_) => Kind::Stop,
-            Err(_) => Kind::Full,
-        };
-        (self.emit)(xxh3_64(ENGLISH.stem(&self.buffer).as_bytes()), kind);
+        self.buffer.extend(word.chars().map(|c| c.to_ascii_lowercase()));
+        let word = xxh3_64(self.buffer.as_bytes());
+        let (term, kind) = cached_stem(word, || {
+            let kind = match STOP_WORDS.binary_search(&self.buffer.as_str()) {
+                Ok(_) => Kind::Stop,
+                Err(_) => Kind::Full,
+            };
+            (xxh3_64(ENGLISH.stem(&self.buffer).as_bytes()), kind)
+        });
+        (self.emit)(term, kind);
     }
 
     fn token(&mut self, text: &str, kind: Kind) {
         self.buffer.clear();
-        self.buffer
-            .extend(text.chars().flat_map(char::to_lowercase));
+        self.buffer.extend(text.chars().flat_map(char::to_lowercase));
         (self.emit)(xxh3_64(self.buffer.as_bytes()), kind);
     }
+}
+
+/// Stemming a word takes longer than all else about it, and words repeat: each thread keeps the last word it
+/// saw in each of a few thousand places.
+fn cached_stem(word: u64, stem: impl FnOnce() -> (u64, Kind)) -> (u64, Kind) {
+    const PLACES: usize = 4096;
+    thread_local! {
+        static STEMS: RefCell<Vec<(u64, u64, Kind)>> =
+            RefCell::new(vec![(0, 0, Kind::Stop); PLACES]);
+    }
+    STEMS.with_borrow_mut(|stems| {
+        let place = &mut stems[word as usize % PLACES];
+        if place.0 != word {
+            let (term, kind) = stem();
+            *place = (word, term, kind);
+        }
+        (place.1, place.2)
+    })
 }
 
 /// Where the token that starts `text` ends: word characters, joined by single connectors or `::`.
 fn compound_end(text: &str) -> usize {
     let mut end = 0;
     loop {
-        end += text[end..]
-            .find(|c| !is_word(c))
-            .unwrap_or(text.len() - end);
+        end += text[end..].find(|c| !is_word(c)).unwrap_or(text.len() - end);
         let joined = match text[end..].chars().next() {
             Some('\'' | '\u{2019}') => contraction(&text[end..]),
             Some(':') if text[end..].starts_with("::") => Some(2),
@@ -197,22 +212,15 @@ fn compound_end(text: &str) -> usize {
 fn contraction(text: &str) -> Option<usize> {
     let apostrophe = text.chars().next()?.len_utf8();
     let after = &text[apostrophe..];
-    let ending = &after[..after
-        .find(|c: char| !c.is_alphanumeric())
-        .unwrap_or(after.len())];
+    let ending = &after[..after.find(|c: char| !c.is_alphanumeric()).unwrap_or(after.len())];
     let known = ["s", "t", "re", "ve", "m", "ll", "d"];
-    known
-        .iter()
-        .any(|k| ending.eq_ignore_ascii_case(k))
-        .then_some(apostrophe)
+    known.iter().any(|k| ending.eq_ignore_ascii_case(k)).then_some(apostrophe)
 }
 
 /// `1.2.3` of `v1.2.3`.
 fn after_version_letter(text: &str) -> Option<&str> {
     let number = text.strip_prefix(['v', 'V'])?;
-    number
-        .starts_with(|c: char| c.is_ascii_digit())
-        .then_some(number)
+    number.starts_with(|c: char| c.is_ascii_digit()).then_some(number)
 }
 
 /// Where the digits start in a word that is ASCII letters, two at least, then digits (`mysql8`, `sha256`).
