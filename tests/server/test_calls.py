@@ -22,7 +22,7 @@ from siltstone.errors import (
 )
 from siltstone.operations import OPERATIONS, UNIMPLEMENTED
 from siltstone.server import Server
-from siltstone.v1 import memory_service_pb2, memory_service_pb2_grpc, search_pb2
+from siltstone.v1 import memory_service_pb2
 from siltstone.wire import METHODS, SERVICES, from_status
 
 TEXT = "第一行\n🪨 «μ» \x00 末尾 "
@@ -89,18 +89,6 @@ def test_writes_carry_a_request_id_of_their_own_unless_given(client: Client, eng
 def test_a_batch_comes_back_in_order(client: Client) -> None:
     results = client.search_many([{"query": f"问题 {i}"} for i in range(100)])
     assert [result.hits[0].memory.summary for result in results] == [f"问题 {i}" for i in range(100)]
-
-
-def test_a_stream_of_batches_is_answered_message_by_message(server: Server) -> None:
-    def messages() -> Any:
-        for query in ("一", "二", "三"):
-            requests = [search_pb2.SearchMemoriesRequest(query=query)]
-            yield memory_service_pb2.StreamSearchMemoriesRequest(requests=requests)
-
-    with grpc.insecure_channel(server.address) as channel:
-        stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
-        answers = list(stub.StreamSearchMemories(messages(), timeout=10))
-    assert [a.results[0].hits[0].memory.summary for a in answers] == ["一", "二", "三"]
 
 
 def test_many_threads_get_each_its_own_answer(client: Client) -> None:
@@ -210,31 +198,6 @@ def test_a_call_that_waited_past_its_deadline_is_not_begun(server: Server, engin
             future.result(10)
         holder.search("after")
     assert [request.query for request in engine.requests] == ["wait"] * 8 + ["after"]
-
-
-def test_too_many_streams_are_refused_and_calls_go_on(server: Server, engine: Any) -> None:
-    with grpc.insecure_channel(server.address) as channel:
-        stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
-        one = memory_service_pb2.StreamSearchMemoriesRequest(
-            requests=[search_pb2.SearchMemoriesRequest(query="a")]
-        )
-
-        def held() -> Any:
-            yield one
-            engine.go_on.wait(30)
-
-        streams = [stub.StreamSearchMemories(held(), timeout=30) for _ in range(4)]  # half of the workers
-        for stream in streams:
-            next(stream)
-        with pytest.raises(grpc.RpcError) as caught:
-            next(stub.StreamSearchMemories(iter([one]), timeout=10))
-        call: Any = caught.value
-        assert call.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-        with Client(server.address) as client:
-            assert client.search("还在").hits
-        engine.go_on.set()
-        for stream in streams:
-            assert list(stream) == []
 
 
 def test_reflection_lists_all_services(server: Server) -> None:
