@@ -218,6 +218,7 @@ async def test_a_path_is_no_trajectory(url: str, fake: Any) -> None:
         ("memory_write", {"content": "a", "tags": ["b", 1]}, "tags[1]", "WRONG_TYPE", "text"),
         ("memory_write", {"content": "a", "ttl": "soon"}, "ttl", "INVALID_ARGUMENT", "30d"),
         ("memory_write", {"content": "reject me"}, "content", "REJECTED", "content: rejected"),
+        ("memory_write", {"content": "a", "outcome": "成功"}, "outcome", "INVALID_ARGUMENT", '"成功" (text)'),
         ("memory_get", {"ids": []}, "ids", "INVALID_ARGUMENT", "empty"),
         ("memory_get", {"ids": [UNKNOWN_ID]}, "ids[0]", "NOT_FOUND", UNKNOWN_ID),
         ("memory_update", {"id": UNKNOWN_ID, "revision": 0}, "revision", "OUT_OF_RANGE", "at least 1"),
@@ -242,6 +243,16 @@ async def test_a_wrong_call_is_an_error_naming_the_field_and_the_remedy(
         error = await bad(client, tool, arguments)
     assert (error["field"], error["reason"]) == (field, reason), error
     assert words in error["message"]
+
+
+async def test_a_filter_nested_without_end_is_refused(fake: Any) -> None:
+    filters: dict[str, Any] = {"tags_any": "a"}
+    for _ in range(200):
+        filters = {"not": filters}
+    async with Client(build_server(fake)) as client:
+        error = await bad(client, "memory_search", {"query": "x", "filters": filters})
+    assert (error["status"], error["reason"]) == ("INVALID_ARGUMENT", "INVALID_ARGUMENT")
+    assert "nested" in error["message"]
 
 
 async def test_several_faults_are_named_in_one_answer_with_the_wrong_name_first(url: str) -> None:

@@ -59,7 +59,10 @@ class Tool:
         Raises:
             InvalidArgumentError: naming every fault; `reason` and `field` are the first one's.
         """
-        faults = [_explain(e) for e in self._validator.iter_errors(arguments)]
+        try:
+            faults = [_explain(e) for e in self._validator.iter_errors(arguments)]
+        except RecursionError:
+            raise InvalidArgumentError("arguments: nested too deeply; flatten them") from None
         if not faults:
             return
         # A wrong name is usually why another is missing: say it first.
@@ -112,7 +115,7 @@ def _explain(error: ValidationError) -> InvalidArgumentError:
     if kind == "anyOf":
         return _explain_union(error, fault)
     if kind in ("minLength", "minItems", "minProperties"):
-        return fault("empty; give it a value or leave it out")
+        return fault("empty; give it a value")
     return fault(error.message)
 
 
@@ -141,7 +144,7 @@ def _remedy(wanted: str, value: object) -> str:
 
 
 def _shown(value: object) -> str:
-    shown = json.dumps(value, ensure_ascii=True)
+    shown = json.dumps(value, ensure_ascii=False)
     if len(shown) > 80:
         shown = shown[:77] + "..."
     return f"{shown} (text)" if isinstance(value, str) else shown
