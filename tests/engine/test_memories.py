@@ -1,7 +1,10 @@
+import shutil
 import threading
+from pathlib import Path
 
 import pytest
 import siltstone
+from siltstone.config import Settings
 from siltstone.local import Local
 
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
@@ -169,3 +172,18 @@ def test_stats_count_and_check_finds_no_fault(mem: Local) -> None:
     report = mem.check()
     assert report.problems == []
     assert (report.memories, report.vectors) == (5, 5)
+
+
+def test_a_namespace_of_more_memories_than_a_chunk_is_rebuilt_whole(tmp_path: Path) -> None:
+    settings = Settings(embedding_model="hashing")
+    with siltstone.open(tmp_path, settings=settings) as mem:
+        drafts = [
+            {"content": f"note {i}", "vector": [1.0, float(i)], "on_duplicate": "KEEP"} for i in range(1000)
+        ]
+        for _ in range(3):
+            mem.write_many(drafts, namespace="many")
+        assert len(mem.search(vector=[1.0, 1.0], namespace="many", top_k=10_000).hits) == 3000
+    shutil.rmtree(tmp_path / "index")
+    with siltstone.open(tmp_path, settings=settings) as mem:
+        assert len(mem.search(vector=[1.0, 1.0], namespace="many", top_k=10_000).hits) == 3000
+        assert mem.check().problems == []

@@ -8,7 +8,7 @@ from siltstone.engine.call import Call
 from siltstone.engine.core import known_namespace
 from siltstone.engine.jobs import OPEN
 from siltstone.engine.tasks import Tasks
-from siltstone.engine.validate import check_range
+from siltstone.engine.validate import check_page
 from siltstone.model import CheckReport, Namespace, Stats
 from siltstone.model.requests import (
     CheckStoreRequest,
@@ -23,12 +23,12 @@ from siltstone.store import NamespaceRecord, Reader, Writer
 
 class Admin(Tasks):
     def list_namespaces(self, request: ListNamespacesRequest, call: Call) -> ListNamespacesResponse:
-        check_range(request.page_size, 1, 10_000, "page_size")
+        size = check_page(request.page_size)
         with self.store.read() as reader:
             records = sorted(reader.namespaces(), key=lambda record: record.name)
-            page = [r for r in records if r.name > request.page_token][: request.page_size + 1]
-            namespaces = [_namespace(reader, record) for record in page[: request.page_size]]
-        more = len(page) > request.page_size
+            page = [r for r in records if r.name > request.page_token][: size + 1]
+            namespaces = [_namespace(reader, record) for record in page[:size]]
+        more = len(page) > size
         return ListNamespacesResponse(
             namespaces=namespaces, next_page_token=namespaces[-1].name if more else ""
         )

@@ -16,6 +16,7 @@ from siltstone.store import Change, NamespaceRecord, Store
 
 log = logging.getLogger(__name__)
 
+_BELOW_ALL_COMMITS = -(2**62)
 _CHUNK = 1000  # memories handed to the core at a time while rebuilding
 _SNAPSHOT_AFTER = 10_000  # commits applied since the last snapshot that make a new one worth its writing
 _SNAPSHOT_EVERY_S = 30.0
@@ -127,10 +128,10 @@ class Collections:
         assert self._store is not None
         with self._store.read() as reader:
             seq = reader.seq
-            index.create(number, dimension, 0)
-            for chunk in _chunks(reader.scan_records(number), _CHUNK):
-                index.apply(number, seq, chunk, [])
-            # An empty namespace has no chunk, but it stands at this commit all the same.
+            # The chunks are numbered below 0, where no commit is; the last step is to the commit itself.
+            index.create(number, dimension, _BELOW_ALL_COMMITS)
+            for i, chunk in enumerate(_chunks(reader.scan_records(number), _CHUNK), start=1):
+                index.apply(number, _BELOW_ALL_COMMITS + i, chunk, [])
             index.apply(number, seq, [], [])
         return seq
 
