@@ -36,7 +36,7 @@ class Context:
 
         settings = self.settings
         client: AbstractContextManager[Api] = Client(
-            settings.address, token=settings.token or None, timeout=settings.timeout_s
+            reachable(settings.address), token=settings.token or None, timeout=settings.timeout_s
         )
         return client
 
@@ -72,6 +72,12 @@ def program() -> str:
     except ValueError:
         on_path = any(Path(p) == called.parent for p in os.environ.get("PATH", "").split(os.pathsep))
         return called.name if on_path else str(called)
+
+
+def reachable(address: str) -> str:
+    """Where a client on this machine finds what listens on `address`, which may be all of its addresses."""
+    host, _, port = address.rpartition(":")
+    return {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host) + ":" + port
 
 
 def read_text(source: str, field: str) -> str:

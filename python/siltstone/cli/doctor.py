@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from siltstone.cli.context import Context
+from siltstone.cli.context import Context, reachable
 from siltstone.cli.output import one_line, pairs
 from siltstone.cli.parser import Commands, add_settings
-from siltstone.cli.serving import reachable
 from siltstone.config import unknown_variables
 from siltstone.errors import SiltstoneError
 
@@ -147,13 +146,10 @@ def check_gateway(context: Context) -> Check:
 
 
 def _check_port(context: Context, name: str, address: str, ask: Callable[[], str], start: list[str]) -> Check:
-    import socket  # here, because every command loads this file
-
     text = context.text
-    host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=TIMEOUT_S).close()
-    except ConnectionRefusedError:
+        _connect(address)
+    except (ConnectionRefusedError, FileNotFoundError):
         remedy = text("d_start_remedy", command=context.command(*start))
         return Check(name, "note", text("d_free", address=address), remedy)
     except OSError as error:
@@ -170,6 +166,18 @@ def _check_port(context: Context, name: str, address: str, ask: Callable[[], str
         flag = "--gateway-address" if name == "gateway" else "--address"
         detail = text("d_no_answer", address=address, why=_why(error))
         return Check(name, "bad", detail, text("d_port_remedy", flag=flag))
+
+
+def _connect(address: str) -> None:
+    import socket  # here, because every command loads this file
+
+    if address.startswith("unix:"):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(TIMEOUT_S)
+            connection.connect(address.removeprefix("unix:"))
+        return
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), timeout=TIMEOUT_S).close()
 
 
 def check_settings(context: Context) -> Check:

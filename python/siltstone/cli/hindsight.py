@@ -42,8 +42,16 @@ def run(context: Context) -> int:
     elif hindsight.lessons:
         lesson = hindsight.lessons[0].lesson
         question = lesson.problem or lesson.solution or lesson.root_cause
-        context.next("search", clip(one_line(question), 70).rstrip("…").lstrip("-"))
+        context.next("search", _beginning(one_line(question)))
     return 0
+
+
+def _beginning(text: str, columns: int = 70) -> str:
+    """As many whole words as fit, to type as a query; no flag."""
+    short = clip(text, columns)
+    if short != text:
+        short = short[:-1].rsplit(" ", 1)[0]
+    return short.lstrip("-")
 
 
 def _human(context: Context, hindsight: Hindsight) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from siltstone.cli.context import Context
+from siltstone.cli.context import Context, reachable
 from siltstone.cli.parser import Commands, UsageError, add_settings
 from siltstone.errors import FailedPreconditionError, SiltstoneError
 
@@ -40,6 +40,7 @@ def run_serve(context: Context) -> int:
 def run_gateway(context: Context) -> int:
     _log_to_stderr(context)
     settings = context.settings
+    address = reachable(settings.address)
     if context.args.stdio:
         if context.json:
             raise UsageError(
@@ -48,11 +49,11 @@ def run_gateway(context: Context) -> int:
         from siltstone.client import AsyncClient
         from siltstone.gateway import run_stdio
 
-        client = AsyncClient(settings.address, token=settings.token or None, timeout=settings.timeout_s)
+        client = AsyncClient(address, token=settings.token or None, timeout=settings.timeout_s)
         run_stdio(client, namespace=settings.namespace)
         return 0
-    with _told_to_stop() as stop, _gateway(context, settings.address) as gateway:
-        answer = {"address": settings.address, "gateway_address": gateway.address}
+    with _told_to_stop() as stop, _gateway(context, address) as gateway:
+        answer = {"address": address, "gateway_address": gateway.address}
         context.show(answer, lambda: context.text("gateway_listens", address=gateway.address))
         _until(context, stop, gateway)
     return 0
@@ -80,12 +81,6 @@ def run_up(context: Context) -> int:
         context.say("stop_with")
         _until(context, stop, gateway)
     return 0
-
-
-def reachable(address: str) -> str:
-    """Where a client on this machine finds what listens on `address`."""
-    host, _, port = address.rpartition(":")
-    return {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host) + ":" + port
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from siltstone.cli.context import Context, given, read_text
 from siltstone.cli.fields import add_memory_fields, memory_fields
-from siltstone.cli.output import one_line, pairs
+from siltstone.cli.output import clip, one_line, pairs
 from siltstone.cli.parser import Commands, UsageError, choices, json_value
 from siltstone.model import OnDuplicate, WriteReceipt
 
@@ -58,7 +58,7 @@ def run_update(context: Context) -> int:
 
 def receipt_lines(context: Context, receipt: WriteReceipt) -> str:
     """What a write did, the memory, and the memories behind that."""
-    lines = [f"{receipt.action}  {one_line(receipt.memory.id)}  {one_line(receipt.memory.summary)}"]
+    lines = [f"{receipt.action}  {one_line(receipt.memory.id)}  {clip(one_line(receipt.memory.summary), 90)}"]
     for related in receipt.related:
         what = f"{related.relation} {related.id} ({context.text('h_similarity')} {related.similarity:.3f})"
         lines.append(f"  {context.text('related')}: {one_line(what)}")
