@@ -1,0 +1,128 @@
+"""Which rules look at a run, and what comes of it."""
+
+from dataclasses import replace
+
+from siltstone.hindsight.actions import action_piece, path_piece
+from siltstone.hindsight.answers import answer_lessons, is_answering
+from siltstone.hindsight.building import STATED, build
+from siltstone.hindsight.failure import error_line
+from siltstone.hindsight.failures import failed_run_lessons, futile_lessons
+from siltstone.hindsight.fixes import Fix, cause_pieces, find_fixes, fix_lessons, fix_pieces, says_solved
+from siltstone.hindsight.quoting import Piece
+from siltstone.hindsight.run import Run, is_success
+from siltstone.hindsight.service import is_service, service_lessons
+from siltstone.hindsight.signals import gave_up, is_courtesy, is_question
+from siltstone.model import ExtractedLesson, Outcome, Trajectory
+
+EXTRACTOR = "rules/1"
+_MOST_LESSONS = 8
+
+
+def look_back(trajectory: Trajectory) -> list[ExtractedLesson]:
+    """The lessons of a trajectory, by rules, without an LLM.
+
+    Each field is made of words of the log and names the steps that prove it; what the log does not support
+    stays empty. A run with a goal and an action yields at least one lesson, one without anything usable none.
+    Fields are at most about 60 (problem, root cause) and 120 words (solution). Secrets are masked. The same
+    trajectory always gives the same lessons, the most telling first.
+    """
+    run = Run(_numbered(trajectory))
+    if run.outcome is Outcome.UNKNOWN and _gave_up(run):
+        run.outcome = Outcome.FAILURE
+    fixes = find_fixes(run)
+    if is_service(run):
+        lessons = service_lessons(run) + fix_lessons(run, fixes, whole=False)
+    elif is_answering(run):
+        lessons = answer_lessons(run)
+    elif run.outcome is Outcome.FAILURE:
+        lessons = failed_run_lessons(run, fixes) + [
+            fix for fix in fix_lessons(run, fixes) if fix.outcome is Outcome.SUCCESS
+        ]
+    else:
+        lessons = list(reversed(fix_lessons(run, fixes))) or _conclusion(run)
+        lessons += futile_lessons(run, fixes)
+    return _distinct(lessons or _whole_run(run, fixes))[:_MOST_LESSONS]
+
+
+def observed_outcome(trajectory: Trajectory) -> Outcome:
+    """How a run ended by its own log: SUCCESS where the check that failed was seen to pass after a change,
+    FAILURE where the agent says that it gave up, else UNKNOWN."""
+    run = Run(_numbered(trajectory))
+    if _gave_up(run):
+        return Outcome.FAILURE
+    fixes = find_fixes(run)
+    answer = run.answer_step
+    if answer is not None and answer.result.strip() in {"Answer is CORRECT", "Answer is INCORRECT"}:
+        return Outcome.FAILURE if run.failed(answer) else Outcome.SUCCESS
+    if any(fix.proof for fix in fixes) and (says_solved(run) or fixes[-1].again):
+        return Outcome.SUCCESS
+    return Outcome.UNKNOWN
+
+
+def _numbered(trajectory: Trajectory) -> Trajectory:
+    """Steps with the numbers they have, or 1, 2, … where those cannot tell them apart."""
+    numbers = [step.number for step in trajectory.steps]
+    if numbers == list(range(1, len(numbers) + 1)):
+        return trajectory
+    return replace(
+        trajectory, steps=[replace(step, number=n) for n, step in enumerate(trajectory.steps, start=1)]
+    )
+
+
+def _gave_up(run: Run) -> bool:
+    step = run.final_step
+    return step is not None and any(gave_up(s) for s in run.said(step)) and not says_solved(run)
+
+
+def _conclusion(run: Run) -> list[ExtractedLesson]:
+    """What the agent states at the end as cause and fix, where the log shows no error and no change."""
+    if run.final_step is None:
+        return []
+    said = [piece for piece in run.pieces_said(run.steps) if not is_courtesy(piece.text)]
+    stated = fix_pieces([piece for piece in said if piece.step == run.final_step.number], [])
+    told = {piece.text for piece in stated}
+    errors = [error_line(step.result) for step in run.actions if run.failed(step)]
+    about = " ".join([run.goal, *errors[:5]])
+    cause = cause_pieces([piece for piece in said if piece.text not in told], [], about, strict=not stated)
+    if not stated and not cause:
+        return []
+    lesson = build(
+        run,
+        problem=run.goal_pieces(60),
+        root_cause=cause,
+        solution=stated,
+        steps=run.actions,
+        outcome=run.outcome,
+        confidence=STATED,
+    )
+    return [lesson] if lesson else []
+
+
+def _whole_run(run: Run, fixes: list[Fix]) -> list[ExtractedLesson]:
+    """No rule fits: the goal, what was done and the agent's last words."""
+    if not run.actions or not run.goal:
+        return []
+    if not is_success(run.outcome) and run.failed(run.actions[-1]):
+        return failed_run_lessons(run, fixes)
+    final = run.final_step
+    said = [s for s in run.said(final) if not is_courtesy(s) and not is_question(s)] if final else []
+    path = path_piece(run.actions)
+    last = [action_piece(step) for step in run.actions if not run.failed(step)][-3:]
+    lesson = build(
+        run,
+        problem=run.goal_pieces(60),
+        solution=[*(Piece(s, final.number) for s in said[:3] if final), *last, *([path] if path else [])],
+        steps=run.actions,
+        outcome=run.outcome,
+        confidence=STATED,
+    )
+    return [lesson] if lesson else failed_run_lessons(run, fixes)
+
+
+def _distinct(lessons: list[ExtractedLesson]) -> list[ExtractedLesson]:
+    kept: list[ExtractedLesson] = []
+    for found in lessons:
+        same = (found.lesson.problem.casefold(), found.lesson.solution.casefold())
+        if all(same != (k.lesson.problem.casefold(), k.lesson.solution.casefold()) for k in kept):
+            kept.append(found)
+    return kept

@@ -1,0 +1,64 @@
+"""Adapter: Siltstone's own trajectories, JSON with the field names of `Trajectory` and `Step`."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from siltstone.hindsight.actions import command_of
+from siltstone.hindsight.failure import is_reading, result_failed
+from siltstone.hindsight.untrusted import arguments_of, invalid, required_text
+from siltstone.model import Role, Step
+
+NAME = "siltstone"
+_FIELDS = {"number", "role", "text", "tool", "arguments", "result", "is_error", "time"}
+
+
+def is_own_step(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and bool({"text", "tool", "result"} & value.keys())
+        and value.keys() <= _FIELDS
+    )
+
+
+def read_own_steps(entries: list[Any]) -> list[Step]:
+    """Steps as they were written; numbers are given anew from 1, `is_error` is judged where it is absent."""
+    steps: list[Step] = []
+    for index, entry in enumerate(entries):
+        where = f"steps[{index}]"
+        if not is_own_step(entry):
+            unknown = (
+                sorted(str(key)[:40] for key in entry.keys() - _FIELDS) if isinstance(entry, dict) else []
+            )
+            what = f"unknown fields {', '.join(unknown)}" if unknown else "expected text, tool or result"
+            raise invalid(where, f"{what}; a step has {', '.join(sorted(_FIELDS))}")
+        name = entry.get("role") or "AGENT"
+        if not isinstance(name, str) or name.upper() not in Role.__members__:
+            raise invalid(f"{where}.role", f"{str(name)[:40]!r} is none of {', '.join(Role)}")
+        step = Step(
+            number=index + 1,
+            role=Role[name.upper()],
+            text=required_text(entry.get("text"), f"{where}.text"),
+            tool=required_text(entry.get("tool"), f"{where}.tool"),
+            arguments=arguments_of(entry.get("arguments")),
+            result=required_text(entry.get("result"), f"{where}.result"),
+            time=_time(entry.get("time"), f"{where}.time"),
+        )
+        given = entry.get("is_error")
+        if given is not None and not isinstance(given, bool):
+            raise invalid(f"{where}.is_error", f"expected true or false, got {type(given).__name__}")
+        judged = result_failed(step.result, reading=is_reading(step.tool, command_of(step)))
+        step.is_error = judged if given is None else given
+        steps.append(step)
+    return steps
+
+
+def _time(value: Any, where: str) -> datetime | None:
+    if value is None or value == "":
+        return None
+    try:
+        time = datetime.fromisoformat(required_text(value, where))
+        return (time.replace(tzinfo=UTC) if time.tzinfo is None else time).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise invalid(
+            where, f"{str(value)[:40]!r} is no RFC 3339 time such as 2026-01-31T12:00:00Z"
+        ) from None

@@ -1,0 +1,53 @@
+"""Lessons and runs as text: what is stored, embedded and shown."""
+
+from siltstone.hindsight.quoting import cut, is_chinese
+from siltstone.hindsight.run import Run
+from siltstone.model import ExtractedLesson, Lesson, Outcome, Trajectory
+
+_ENGLISH = ("Problem: ", "Unsolved: ", "Root cause: ", "Solution: ")
+_CHINESE = ("问题：", "未解决：", "原因：", "解决：")
+_OUTCOMES = {
+    Outcome.SUCCESS: ("succeeded", "成功"),
+    Outcome.FAILURE: ("failed", "失败"),
+    Outcome.PARTIAL: ("partly succeeded", "部分成功"),
+    Outcome.UNKNOWN: ("ended, outcome not known", "结束，结果未知"),
+}
+
+
+def lesson_text(extracted: ExtractedLesson) -> str:
+    """The filled fields of a lesson, one a line, labelled in the lesson's own language."""
+    lesson = extracted.lesson
+    problem, unsolved, cause, solution = _CHINESE if _reads_chinese(lesson) else _ENGLISH
+    failed = extracted.outcome is Outcome.FAILURE and not lesson.solution
+    lines = [
+        (unsolved if failed else problem) + lesson.problem if lesson.problem else "",
+        cause + lesson.root_cause if lesson.root_cause else "",
+        solution + lesson.solution if lesson.solution else "",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def summarize_run(trajectory: Trajectory, lessons: list[ExtractedLesson]) -> str:
+    """A run in a few lines: the goal, how it ended with which tools, then its lessons, most telling first.
+
+    In the language of the goal; secrets are masked. Its length is not bounded by tokens: cut it from the end.
+    """
+    run = Run(trajectory)
+    chinese = run.chinese
+    goal = run.masker.mask(cut(" ".join(run.goal.split()), 60))
+    outcome = _OUTCOMES[trajectory.outcome][chinese]
+    tools = ", ".join(run.tools_used)
+    steps = len(trajectory.steps)
+    if chinese:
+        ended = f"{outcome}；{steps} 步" + (f"；工具：{tools}" if tools else "")
+        lines = [f"目标：{goal}" if goal else "", f"结果：{ended}"]
+    else:
+        ended = f"{outcome}; {steps} steps" + (f"; tools: {tools}" if tools else "")
+        lines = [f"Goal: {goal}" if goal else "", f"Outcome: {ended}"]
+    lines += [lesson_text(lesson) for lesson in lessons]
+    return "\n".join(line for line in lines if line)
+
+
+def _reads_chinese(lesson: Lesson) -> bool:
+    # The solution is often a command; the problem says in which language it was told.
+    return is_chinese(lesson.problem) or is_chinese(lesson.root_cause + lesson.solution)

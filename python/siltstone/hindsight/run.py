@@ -1,0 +1,175 @@
+"""A trajectory as the rules see it: what failed, who said what, what was asked."""
+
+import re
+from bisect import bisect_left, bisect_right
+from functools import cached_property
+from itertools import pairwise
+
+from siltstone.hindsight.actions import change_strength, command_of, is_answer, is_thinking, signature
+from siltstone.hindsight.failure import error_codes, is_reading, result_failed
+from siltstone.hindsight.masking import Masker
+from siltstone.hindsight.quoting import CJK, Piece, cut, is_chinese, sentences, window, word_count
+from siltstone.hindsight.signals import is_courtesy
+from siltstone.model import Outcome, Role, Step, Trajectory
+
+_BOILERPLATE = [
+    re.compile(
+        r"\A\s*We're currently solving the following (?:issue.*?\nISSUE:\s*|CTF challenge\.\s*)",
+        re.DOTALL,
+    ),
+    re.compile(r"\n\s*INSTRUCTIONS?:.*\Z", re.DOTALL),
+    re.compile(r"\n\s*(?:IMPORTANT TIPS|NOTE ABOUT THE EDIT COMMAND):.*\Z", re.DOTALL),
+]
+_HEADING = re.compile(r"^(?:(?:\*\*)?[^*]{1,60}\*\*:?|#+ .*|[A-Z][\w ]{0,40}:)$")
+_STOP = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and are as at be been but by can could do does for from had has have how i if in into is it its"
+        " let me my need not now of on or our please so that the their then there this to up want was we were"
+        " what when where which who why will with would you your first",
+    )
+)
+_WORD = re.compile(r"[A-Za-z0-9_][\w.:/-]*[A-Za-z0-9_]|[A-Za-z0-9_]")
+
+
+class Run:
+    """One trajectory with what the rules ask of it, each worked out once."""
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self.trajectory = trajectory
+        self.steps = trajectory.steps
+        self.outcome = trajectory.outcome
+        self.masker = Masker(trajectory)
+        self.actions = [step for step in self.steps if step.tool and not is_thinking(step)]
+        self._failed = {
+            step.number: step.is_error
+            or result_failed(step.result, reading=is_reading(step.tool, command_of(step)))
+            for step in self.steps
+        }
+        self._place = {step.number: place for place, step in enumerate(self.actions)}
+        self._signatures = {step.number: signature(step) for step in self.actions}
+
+    def failed(self, step: Step) -> bool:
+        return self._failed[step.number]
+
+    def signature(self, step: Step) -> frozenset[str]:
+        return self._signatures[step.number]
+
+    def after(self, action: Step) -> list[Step]:
+        """The actions that follow an action."""
+        return self.actions[self._place[action.number] + 1 :]
+
+    @cached_property
+    def changes(self) -> list[Step]:
+        """The actions that changed something and did not fail, in order."""
+        return [step for step in self.actions if not self.failed(step) and change_strength(step) > 0]
+
+    def changes_between(self, after: int, before: int) -> list[Step]:
+        """The changes with numbers above `after` and below `before`."""
+        numbers = [step.number for step in self.changes]
+        return self.changes[bisect_right(numbers, after) : bisect_left(numbers, before)]
+
+    @cached_property
+    def goal(self) -> str:
+        """What was asked, without the prompt's boilerplate; the first request where no goal was given."""
+        goal = self.trajectory.goal
+        if not goal.strip():
+            goal = next(
+                (step.text for step in self.steps if step.role is Role.USER and step.text.strip()), ""
+            )
+        goal = window(goal)
+        for pattern in _BOILERPLATE:
+            goal = pattern.sub("", goal)
+        return goal.strip()
+
+    @cached_property
+    def chinese(self) -> bool:
+        said = " ".join(step.text[:500] for step in self.steps if step.role in (Role.USER, Role.AGENT))
+        return is_chinese(self.goal) if self.goal else is_chinese(said)
+
+    @cached_property
+    def tools_used(self) -> list[str]:
+        return list(dict.fromkeys(step.tool for step in self.steps if step.tool))
+
+    def said(self, step: Step) -> list[str]:
+        """The sentences an agent said in a step, thoughts written through a thinking tool included."""
+        if step.role is not Role.AGENT:
+            return []
+        found = sentences(step.text)
+        if is_thinking(step):
+            for value in step.arguments.values():
+                found += sentences(value) if isinstance(value, str) else []
+        return found
+
+    def pieces_said(self, steps: list[Step]) -> list[Piece]:
+        return [Piece(sentence, step.number) for step in steps for sentence in self.said(step)]
+
+    @cached_property
+    def final_step(self) -> Step | None:
+        """The last step in which the agent says something of substance."""
+        for step in reversed(self.steps):
+            if any(not is_courtesy(sentence) for sentence in self.said(step)):
+                return step
+        return None
+
+    @cached_property
+    def answer_step(self) -> Step | None:
+        return next((step for step in reversed(self.actions) if is_answer(step)), None)
+
+    def goal_pieces(self, words: int) -> list[Piece]:
+        """The goal's first sentences, with the steps in which its words stand."""
+        chosen: list[Piece] = []
+        left = float(words)
+        for sentence in sentences(self.goal):
+            if _HEADING.match(sentence) or sentence.startswith("http") or left < 3:
+                continue
+            shown = cut(sentence, left)
+            # A cut-off sentence after whole ones says less than it costs.
+            if chosen and shown != sentence:
+                break
+            chosen.append(Piece(shown, None, self._where_said(shown)))
+            left -= word_count(shown)
+        if chosen and not any(piece.quotes for piece in chosen):
+            chosen[0].quotes = self._nearest_said(" ".join(piece.text for piece in chosen))
+        return chosen
+
+    def _where_said(self, text: str) -> list[tuple[int, str]]:
+        return next(([(step.number, text)] for step in self.steps if text in step.text), [])
+
+    def _nearest_said(self, text: str) -> list[tuple[int, str]]:
+        """The early sentence that shares most words with a goal that no step repeats."""
+        wanted = content_words(text)
+        best: tuple[int, list[tuple[int, str]]] = (0, [])
+        for step in self.steps[:6]:
+            for sentence in sentences(step.text) if step.role in (Role.AGENT, Role.USER) else []:
+                shared = len(wanted & content_words(sentence))
+                if shared > best[0]:
+                    best = (shared, [(step.number, cut(sentence, 40))])
+        return best[1]
+
+    def tags(self, steps: list[Step], text: str) -> list[str]:
+        """Error codes and programs of some steps, at most eight; words of no language."""
+        codes = error_codes(text) + [
+            c for step in steps if self.failed(step) for c in error_codes(step.result)
+        ]
+        programs = [name for step in steps if (name := program(command_of(step)))]
+        found = list(dict.fromkeys([*codes, *programs, *(step.tool for step in steps if step.tool)]))
+        return [tag for tag in found if len(tag) <= 40 and self.masker.mask(tag) == tag][:8]
+
+
+def program(command: str) -> str:
+    """The program a shell command runs: ``docker`` in ``cd web && docker compose up``."""
+    last = re.split(r"&&|;", command.strip().split("\n", 1)[0])[-1].strip()
+    words = [word for word in last.split() if not re.match(r"\w+=", word) and word != "sudo"]
+    return words[0] if words and re.fullmatch(r"[A-Za-z][\w.+-]{0,23}", words[0]) else ""
+
+
+def content_words(text: str) -> set[str]:
+    """Words that carry meaning, and pairs of Han characters, to compare two texts."""
+    words = {word.casefold() for word in _WORD.findall(text)} - _STOP
+    han = CJK.findall(text)
+    return words | {a + b for a, b in pairwise(han)}
+
+
+def is_success(outcome: Outcome) -> bool:
+    return outcome in (Outcome.SUCCESS, Outcome.PARTIAL)
