@@ -39,7 +39,11 @@ def from_data(kind: type[T], value: object, path: str = "") -> T:
 
 def to_data(value: object) -> Any:
     """The plain data of a model object: dicts, lists, text, numbers. Times are RFC 3339 in UTC, durations
-    seconds as text (``"2592000s"``). What is None is left out."""
+    seconds as text (``"2592000s"``), a time that is an attribute ``{"time": …}`` so that it is none of text.
+    What is None is left out. `from_data` gives the object back."""
+    if isinstance(value, AttributeCondition):
+        bounds = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return {name: _attribute_data(bound) for name, bound in bounds.items() if bound is not None}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             _DATA_NAMES.get(name, name): to_data(item)
@@ -55,8 +59,12 @@ def to_data(value: object) -> Any:
     if isinstance(value, list | tuple):
         return [to_data(item) for item in value]
     if isinstance(value, dict):
-        return {key: to_data(item) for key, item in value.items()}
+        return {key: _attribute_data(item) for key, item in value.items()}
     return value
+
+
+def _attribute_data(value: object) -> Any:
+    return {"time": to_data(value)} if isinstance(value, datetime) else to_data(value)
 
 
 def parse_time(value: object, path: str) -> datetime:

@@ -55,7 +55,7 @@ def check_id(id: str, field: str) -> str:
 
 def check_range(value: float, low: float, high: float, field: str) -> None:
     if not (math.isfinite(value) and low <= value <= high):
-        raise invalid(field, f"{value} is out of range; give {low:,} to {high:,}")
+        raise invalid(field, f"{value} is out of range; give {low:,} to {high:,}", "OUT_OF_RANGE")
 
 
 def check_vector(vector: Sequence[float], field: str) -> Vector:
@@ -205,5 +205,5 @@ def resolve_weights(request: SearchRequest, field: str) -> Weights:
 
 def check_page(page_size: int, field: str = "page_size") -> int:
     if not 1 <= page_size <= 1000:
-        raise invalid(field, f"{page_size} is out of range; give 1 to 1,000")
+        raise invalid(field, f"{page_size} is out of range; give 1 to 1,000", "OUT_OF_RANGE")
     return page_size

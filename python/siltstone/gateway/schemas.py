@@ -202,7 +202,11 @@ def _shape(kind: Any, definitions: dict[str, Schema]) -> Schema:
     if origin is list:
         return {"type": "array", "items": _shape(typing.get_args(kind)[0], definitions)}
     if origin is dict:
-        members = [_shape(m, definitions) for m in _members(typing.get_args(kind)[1])]
+        # A time beside text says that it is one, as `to_data` gives it.
+        members = [
+            _TIME_ATTRIBUTE if m is datetime else _shape(m, definitions)
+            for m in _members(typing.get_args(kind)[1])
+        ]
         return {
             "type": "object",
             "additionalProperties": members[0] if len(members) == 1 else {"anyOf": members},

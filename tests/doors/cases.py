@@ -1,0 +1,149 @@
+"""The cases that every door must answer alike: steps of (call, arguments), and what some of them must give.
+
+A string ``$name`` stands for the id that the step of that name gave. The calls are named as the methods of
+`siltstone.Api`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+NOW = "2026-06-01T00:00:00Z"
+EARLIER = "2026-05-01T00:00:00Z"
+UNKNOWN = "0197a3c4-7d2e-7c11-9f00-3b1f6a2c9d55"
+
+
+@dataclass(frozen=True)
+class Step:
+    call: str
+    arguments: dict[str, Any]
+    name: str = ""  # for ``$name`` in later steps
+    expect: dict[str, Any] = field(default_factory=dict)  # dotted path in the answer → value
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    steps: list[Step]
+
+
+def write(content: str, name: str = "", *, expect: dict[str, Any] | None = None, **more: Any) -> Step:
+    return Step("write", {"content": content, "event_time": EARLIER, **more}, name, expect or {})
+
+
+def search(query: str, *, expect: dict[str, Any] | None = None, **more: Any) -> Step:
+    return Step("search", {"query": query, "now": NOW, **more}, expect=expect or {})
+
+
+LOG = {
+    "goal": "让 web 能用服务名访问 api",
+    "outcome": "SUCCESS",
+    "steps": [
+        {"tool": "run_command", "arguments": {"cmd": "curl http://api:3000"}, "result": "curl: (7) Failed to connect to api port 3000: Connection refused", "is_error": True},
+        {"text": "根本原因是 api 只监听 127.0.0.1。", "tool": "read_file", "arguments": {"path": "server.js"}, "result": "app.listen(3000, '127.0.0.1')"},
+        {"text": "把监听地址改为 0.0.0.0。", "tool": "edit_file", "arguments": {"path": "server.js", "new": "app.listen(3000, '0.0.0.0')"}, "result": "ok"},
+        {"tool": "run_command", "arguments": {"cmd": "curl http://api:3000"}, "result": "HTTP/1.1 200 OK"},
+    ],
+}  # fmt: skip
+
+CASES = [
+    Case(
+        "what is written is found, in English and in Chinese",
+        [
+            write("The api must listen on 0.0.0.0 in its container", "en", tags=["docker"], expect={"action": "CREATED"}),
+            write("容器之间无法通过服务名访问,因为服务只监听 127.0.0.1", "zh", tags=["docker"]),
+            write("Birthday cake with cherries 🎂", "cake", confidence=1.0),
+            search("what must the api listen on", expect={"hits.0.memory.id": "$en"}),
+            search("为什么容器不能用服务名访问", expect={"hits.0.memory.id": "$zh"}),
+            search("容器", top_k=1, filter={"tags_any": ["docker"]}, expect={"hits.0.memory.id": "$zh"}),
+            search("listen", filter={"not": {"tags_all": ["docker"]}}, expect={"hits.0.memory.id": "$cake"}),
+            search("anything", filter={"tags_any": ["nothing"]}, expect={"hits": []}),
+            Step("get", {"ids": ["$zh", "$en"]}, expect={"memories.0.id": "$zh", "memories.1.tags": ["docker"]}),
+        ],
+    ),
+    Case(
+        "attributes keep their types and are filtered by version",
+        [
+            write("old", "old", attributes={"mysql": "8.0", "beta": True, "port": 3306}),
+            write("new", "new", attributes={"mysql": "10.1", "since": {"time": EARLIER}}),
+            search("database", filter={"attributes": {"mysql": {"gte": "9"}}}, expect={"hits.0.memory.id": "$new"}),
+            Step("get", {"ids": ["$old"]}, expect={"memories.0.attributes": {"mysql": "8.0", "beta": True, "port": 3306}}),
+        ],
+    ),
+    Case(
+        "the same again is merged, other numbers are not",
+        [
+            write("the shop runs on MySQL 8.0", "a"),
+            write("the shop runs on MySQL 8.0", expect={"action": "MERGED", "memory.id": "$a", "memory.revision": 2}),
+            write("the shop runs on MySQL 5.7", expect={"action": "CREATED"}),
+            write("the shop runs on MySQL 8.0", on_duplicate="REJECT", expect={"error": "ALREADY_EXISTS/DUPLICATE"}),
+        ],
+    ),
+    Case(
+        "what is superseded is hidden and shown on request",
+        [
+            write("restart the container", "old"),
+            write("listen on all interfaces", "new", supersedes=["$old"], expect={"action": "SUPERSEDED", "related.0.id": "$old"}),
+            search("container interfaces", expect={"hits.0.memory.id": "$new"}),
+            search("restart the container", include_superseded=True, expect={"hits.0.memory.id": "$old"}),
+        ],
+    ),
+    Case(
+        "an update keeps the rest, and a stale one is refused",
+        [
+            write("use port 80", "m", tags=["net"], confidence=0.8),
+            Step("update", {"id": "$m", "content": "用 8080 端口", "confidence": 0.5}, expect={"content": "用 8080 端口", "tags": ["net"], "confidence": 0.5, "revision": 2}),
+            Step("update", {"id": "$m", "content": "x", "revision": 1}, expect={"error": "ABORTED/STALE_REVISION"}),
+            Step("update", {"id": "$m", "confidence": 0.9}, expect={"error": "PERMISSION_DENIED/CONFIDENCE_RAISE"}),
+        ],
+    ),
+    Case(
+        "what is forgotten is gone from searches",
+        [
+            write("secret plan", "m", tags=["x"]),
+            Step("forget", {"filter": {"tags_any": ["x"]}, "dry_run": True}, expect={"count": 1, "ids.0": "$m", "dry_run": True}),
+            Step("forget", {"ids": ["$m"]}, expect={"count": 1}),
+            search("secret plan", expect={"hits": []}),
+            Step("forget", {"filter": {}}, expect={"error": "INVALID_ARGUMENT/EMPTY_FILTER"}),
+        ],
+    ),
+    Case(
+        "budgets are kept",
+        [
+            write("alpha " * 30 + "omega"),
+            search("alpha", max_tokens=10, expect={"truncated": True}),
+        ],
+    ),
+    Case(
+        "a log becomes a lesson, once",
+        [
+            Step("summarize_trajectory", {"trajectory": LOG}, expect={"receipts.0.action": "CREATED", "lessons.0.outcome": "SUCCESS"}),
+            search("web 访问不了 api", view="FULL", expect={"hits.0.memory.outcome": "SUCCESS"}),
+            Step("summarize_trajectory", {"trajectory": LOG}, expect={"receipts.0.action": "UNCHANGED"}),
+            Step("summarize_trajectory", {"trajectory": []}, expect={"error": "INVALID_ARGUMENT"}),
+        ],
+    ),
+    Case(
+        "a task keeps its state",
+        [
+            Step("start_task", {"goal": "让 web 能访问 api"}, "task", expect={"status": "RUNNING"}),
+            Step("update_task", {"task_id": "$task", "pending": ["看监听地址"]}, expect={"pending": ["看监听地址"]}),
+            Step("append_steps", {"task_id": "$task", "steps": LOG["steps"]}, expect={"step_count": 4}),
+            Step("render_task", {"task_id": "$task", "max_tokens": 100}),
+            Step("finish_task", {"task_id": "$task", "outcome": "SUCCESS", "wait": True}, expect={"state": "DONE"}),
+            Step("append_steps", {"task_id": "$task", "steps": LOG["steps"]}, expect={"error": "FAILED_PRECONDITION/TASK_FINISHED"}),
+        ],
+    ),
+    Case(
+        "bad input is refused with its reason",
+        [
+            write("   ", expect={"error": "INVALID_ARGUMENT/EMPTY_CONTENT"}),
+            write("x", confidence=2, expect={"error": "INVALID_ARGUMENT"}),
+            write("x", supersedes=[UNKNOWN], expect={"error": "NOT_FOUND/MEMORY_NOT_FOUND"}),
+            Step("get", {"ids": [UNKNOWN]}, expect={"error": "NOT_FOUND/MEMORY_NOT_FOUND"}),
+            Step("get", {"ids": ["nonsense"]}, expect={"error": "INVALID_ARGUMENT"}),
+            Step("search", {"query": "x", "namespace": "nowhere"}, expect={"error": "NOT_FOUND/NAMESPACE_NOT_FOUND"}),
+            search("x", top_k=0, expect={"error": "INVALID_ARGUMENT"}),
+            search("x", filter={"tag": "x"}, expect={"error": "INVALID_ARGUMENT"}),
+        ],
+    ),
+]  # fmt: skip
