@@ -193,8 +193,7 @@ class Committer:
     def _transact(self, group: list[_Operation]) -> None:
         deleted = False
         purging = False
-        with self._environment.write() as txn:
-            parent = self._environment.snapshot(txn)
+        with self._environment.write() as parent:
             for operation in group:
                 operation.value, operation.error, operation.changes = None, None, []
                 try:
@@ -218,7 +217,7 @@ class Committer:
     @contextmanager
     def _nested(self, parent: Snapshot) -> Iterator[Writer]:
         with self._environment.write(parent) as child:
-            yield self._writer(self._environment.snapshot(child))
+            yield self._writer(child)
 
     def _writer(self, snapshot: Snapshot) -> Writer:
         return Writer(snapshot, time=self._clock(), ids=self._ids, retention=self._retention)

@@ -87,7 +87,7 @@ class Environment:
         self._pid = os.getpid()
         self._gate = threading.Condition()
         self._readers = 0
-        self._growing = False
+        self._pausing = False
         self._closed = False
         self._local = threading.local()
         with translated(path):
@@ -111,11 +111,11 @@ class Environment:
 
     @contextmanager
     def read(self) -> Iterator[Snapshot]:
-        """A consistent snapshot. A thread that already reads is let in although the map waits to grow: it
-        would wait for itself."""
+        """A consistent snapshot. A thread that already reads is let in even while reads are paused: the
+        writer would wait for it, and it for the writer."""
         held = self._held()
         with self._gate:
-            while self._growing and not held[0] and not self._closed:
+            while self._pausing and not held[0] and not self._closed:
                 self._gate.wait()
             self.refuse_when_unusable()
             self._readers += 1
@@ -140,29 +140,43 @@ class Environment:
         """Whether this thread is inside `read`."""
         return self._held()[0] > 0
 
-    def write(self, parent: Snapshot | None = None) -> Any:
-        """A write transaction, to be used as a context; with a parent, nested in it. Only the writer thread
-        calls this, and ends it before it calls `grow` or `close`."""
-        return self._env.begin(write=True, parent=parent and parent.txn)
-
-    def snapshot(self, txn: Any) -> Snapshot:
-        return Snapshot(txn, self._tables)
+    @contextmanager
+    def write(self, parent: Snapshot | None = None) -> Iterator[Snapshot]:
+        """A write transaction, committed at the end, undone by an exception; with a parent, nested in it.
+        Only the writer thread calls this, and ends it before it calls `grow` or `close`."""
+        txn = self._env.begin(write=True, parent=parent and parent.txn)
+        try:
+            yield Snapshot(txn, self._tables)
+        except BaseException:
+            # py-lmdb aborts only at a moment when no other thread is inside LMDB: under many small reads
+            # that overlap, it would wait for seconds.
+            with self._paused():
+                txn.abort()
+            raise
+        txn.commit()
 
     def grow(self) -> None:
         """Double the map. Waits until nobody reads; who comes to read meanwhile waits.
         `UnavailableError` when a read is held for too long."""
+        with self._paused(), self._gate:
+            if not self._gate.wait_for(lambda: not self._readers, GROW_TIMEOUT):
+                raise UnavailableError(
+                    f"the map must grow and a read was held open for {GROW_TIMEOUT:.0f} s; retry",
+                    reason="READS_HELD",
+                )
+            with translated(self.path):
+                self._env.set_mapsize(2 * self._env.info()["map_size"])
+
+    @contextmanager
+    def _paused(self) -> Iterator[None]:
+        """Let no new read in. Only the writer thread calls this."""
         with self._gate:
-            self._growing = True
-            try:
-                if not self._gate.wait_for(lambda: not self._readers, GROW_TIMEOUT):
-                    raise UnavailableError(
-                        f"the map must grow and a read was held open for {GROW_TIMEOUT:.0f} s; retry",
-                        reason="READS_HELD",
-                    )
-                with translated(self.path):
-                    self._env.set_mapsize(2 * self._env.info()["map_size"])
-            finally:
-                self._growing = False
+            self._pausing = True
+        try:
+            yield
+        finally:
+            with self._gate:
+                self._pausing = False
                 self._gate.notify_all()
 
     def copy(self, target: Path) -> None:

@@ -57,9 +57,10 @@ def translate(error: Exception, path: Path) -> SiltstoneError:
             f"{path} holds no LMDB 0.9 file ({error}); give another directory or restore a backup",
             reason="NOT_A_STORE",
         )
-    if isinstance(error, PermissionError):
+    if isinstance(error, OSError):
         return FailedPreconditionError(
-            f"{path} may not be read or written: {error}; give it to this user", reason="DATA_FORBIDDEN"
+            f"{path} cannot be used as a data directory: {error}; give another, or this one to this user",
+            reason="DATA_UNUSABLE",
         )
     return InternalError(f"the store in {path} failed: {error}", reason="STORAGE_ERROR")
 

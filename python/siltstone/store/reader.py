@@ -124,8 +124,9 @@ class Reader:
             former = self._get("revisions", key)
             if former is None:
                 raise InternalError(f"vectors of revision {keys.parse_part(key)} of {id} have no revision")
-            dimension = records.unpack(former)["memory"]["embedding_dimension"]
-            return _unpack_vectors(packed, dimension) if packed else None
+            if not packed:  # it had none before it was given some
+                return None
+            return _unpack_vectors(packed, records.unpack(former)["memory"]["embedding_dimension"])
         return self.vectors(id)
 
     def scan_memories(

@@ -120,7 +120,7 @@ def from_map(fields: dict[str, Any], cls: type[T]) -> T:
                 convert = decoders[name]
                 values[name] = value if convert is None else convert(value)
         return cls(**values)
-    except (TypeError, ValueError, KeyError, OverflowError) as error:
+    except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
         raise InternalError(
             f"a {cls.__name__} cannot be read: {error}", reason="RECORD_UNREADABLE"
         ) from error
