@@ -45,6 +45,11 @@ def _address(value: object) -> str:
     return value  # type: ignore[return-value]  # _text has checked it
 
 
+def _grpc_address(value: object) -> str:
+    text = _text(value)
+    return text if text.startswith("unix:") and len(text) > 5 else _address(value)
+
+
 def _whole(least: int, most: int) -> Callable[[object], int]:
     def parse(value: object) -> int:
         if isinstance(value, str) and re.fullmatch(r"-?[0-9]+", value.strip()):
@@ -115,7 +120,9 @@ class Settings:
     """All settings; the doc line of each is its help text and its row in the README."""
 
     data: str = _setting("./data", _text, "directory of the store; one process opens it at a time")
-    address: str = _setting("127.0.0.1:50051", _address, "where the gRPC server listens and clients connect")
+    address: str = _setting(
+        "127.0.0.1:50051", _grpc_address, "where the gRPC server listens and clients connect"
+    )
     gateway_address: str = _setting(
         "127.0.0.1:8765", _address, "where the gateway listens: MCP, HTTP/JSON, health"
     )

@@ -1,0 +1,79 @@
+# The two commands of the README, and what they stand on. `make help` lists all targets.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+PYTHON := $(shell scripts/find-python.sh)
+ARGS   ?=
+
+RUST   := Cargo.toml Cargo.lock rust_core/Cargo.toml $(shell find rust_core/src -name '*.rs' 2>/dev/null)
+# What follows runs without usearch's C++ being compiled a second time for the debug profile.
+CARGO_FLAGS := --release --locked
+
+.PHONY: help setup run test check fmt generate bench conformance
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make setup        everything into .venv (the native core takes minutes the first time)'
+	@echo 'make run          setup, then server and gateway: siltstone up $$ARGS'
+	@echo 'make test         setup, check, and all tests'
+	@echo 'make check        format, lint, types, generated files'
+	@echo 'make fmt          format the code'
+	@echo 'make generate     make the generated files anew'
+	@echo 'make conformance  the same cases through every door of a real server'
+	@echo 'make bench        measure search and writes'
+
+# A stamp is newer than what it was made from, so a second setup does nothing.
+setup: $(VENV)/.built
+
+$(VENV)/.python:
+	@scripts/check-tools.sh
+	@echo '== making the virtual environment $(VENV) with $(PYTHON)'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml $(VENV)/.python
+	@echo '== installing the development tools'
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.installed $(RUST)
+	@scripts/check-tools.sh
+	@echo '== building the native core and installing siltstone; the first time the C++ in it takes minutes'
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked
+	@touch $@
+
+run: setup
+	@exec $(BIN)/siltstone up $(ARGS)
+
+test: setup check
+	$(BIN)/pytest
+	cargo test $(CARGO_FLAGS)
+
+check: setup
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest siltstone.rust_core --mypy-config-file pyproject.toml
+	cargo fmt --check
+	cargo clippy $(CARGO_FLAGS) --all-targets -- -D warnings
+	PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy $(CARGO_FLAGS) --features python -- -D warnings
+	$(BIN)/python scripts/generate.py --check
+	$(BIN)/python scripts/settings_table.py --check
+	$(BIN)/pytest tests/test_imports.py
+
+fmt: setup
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+	cargo fmt
+
+generate: setup
+	$(BIN)/python scripts/generate.py
+	$(BIN)/python scripts/settings_table.py
+
+# In this version the only client is the Python one; in process, over gRPC and over HTTP it gives the same answers.
+conformance: setup
+	$(BIN)/pytest tests/doors $(ARGS)
+
+bench: setup
+	$(BIN)/python benches/first.py $(ARGS)
