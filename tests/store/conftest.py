@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from siltstone.store import Change, Store, Vectors
 
 DIMENSION = 4

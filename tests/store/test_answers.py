@@ -1,7 +1,6 @@
 from datetime import UTC, datetime
 
 import pytest
-
 from siltstone.errors import AlreadyExistsError
 from siltstone.model import AuditEvent, Token
 

@@ -7,7 +7,6 @@ import sys
 import threading
 
 import pytest
-
 from siltstone.store import Store, content_digest, keys
 
 WRITER = """

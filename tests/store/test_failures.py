@@ -5,10 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import lmdb
 import pytest
-
+from siltstone.errors import ResourceExhaustedError
+from siltstone.model import Memory
 from siltstone.store import Store
 
 START = """
@@ -151,12 +155,7 @@ assert contents() == ["之前", "之后"]
     assert kept(tmp_path / "data") == ["之前", "之后"]
 
 
-def test_one_write_too_large_for_a_transaction_is_refused_alone(open_store, monkeypatch):
-    import lmdb
-
-    from siltstone.errors import ResourceExhaustedError
-    from siltstone.model import Memory
-
+def test_one_write_too_large_for_a_transaction_is_refused_alone(open_store):
     store = open_store()
 
     def too_large(writer):
@@ -172,14 +171,6 @@ def test_one_write_too_large_for_a_transaction_is_refused_alone(open_store, monk
 
 
 def test_a_write_that_breaks_the_transaction_fails_alone_and_its_group_is_run_without_it(open_store):
-    import threading
-    from concurrent.futures import ThreadPoolExecutor
-
-    import lmdb
-
-    from siltstone.errors import ResourceExhaustedError
-    from siltstone.model import Memory
-
     store = open_store()
     entered, leave = threading.Event(), threading.Event()
 

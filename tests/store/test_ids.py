@@ -1,5 +1,6 @@
 import threading
 import uuid
+from itertools import pairwise
 
 from siltstone.store.ids import IdFactory
 
@@ -14,7 +15,7 @@ def test_ids_increase_within_a_millisecond_and_when_the_clock_is_set_back():
     factory = IdFactory()
     times = [5_000_000] * 20_000 + [1_000_000] * 1000 + [6_000_000]
     ids = [factory.make(time) for time in times]
-    assert all(a < b for a, b in zip(ids, ids[1:], strict=False))
+    assert all(a < b for a, b in pairwise(ids))
     assert {uuid.UUID(bytes=id).version for id in ids} == {7}
 
 

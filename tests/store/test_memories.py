@@ -3,7 +3,6 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-
 from siltstone.errors import FailedPreconditionError, InternalError, InvalidArgumentError, NotFoundError
 from siltstone.model import Memory
 from siltstone.store import content_digest, records

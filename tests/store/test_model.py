@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
-
-from siltstone.errors import SiltstoneError
+from siltstone.errors import NotFoundError
 from siltstone.model import HindsightJob, JobState, Memory, Step, Task
 from siltstone.store import Store, content_digest, records
 
@@ -87,7 +87,7 @@ class StoreModel(RuleBasedStateMachine):
         for kept in (self.expected, self.jobs):
             for id in [id for id, thing in kept.items() if thing.namespace == name]:
                 del kept[id]
-        if name == "default":
+        if name in ("default", "public"):
             with self.store.read() as reader:
                 self.numbers[name] = reader.namespace(name).number
 
@@ -156,15 +156,15 @@ class StoreModel(RuleBasedStateMachine):
 
     @rule(id=tasks, texts=st.lists(contents, max_size=3))
     def append_steps(self, id, texts):
-        try:
+        with self.store.read() as reader:
+            exists = reader.task(id) is not None
+        if exists:
             self.steps[id] += self.store.commit(
                 lambda w: w.append_steps(id, [Step(text=text) for text in texts])
             )
-        except SiltstoneError as error:
-            assert error.reason == "TASK_NOT_FOUND"
-            with self.store.read() as reader:
-                assert reader.task(id) is None
-            self.steps[id] = []
+        else:
+            with pytest.raises(NotFoundError):
+                self.store.commit(lambda w: w.append_steps(id, [Step()]))
 
     @rule(name=namespaces, state=st.sampled_from(JobState))
     def put_job(self, name, state):

@@ -1,7 +1,6 @@
 import time
 
 import pytest
-
 from siltstone.errors import AlreadyExistsError, FailedPreconditionError, InvalidArgumentError, NotFoundError
 from siltstone.model import HindsightJob, Memory, Step, Task
 from siltstone.store import content_digest

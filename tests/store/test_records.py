@@ -6,7 +6,6 @@ import msgpack
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from siltstone.errors import FailedPreconditionError, InternalError, InvalidArgumentError
 from siltstone.model import (
     Action,

@@ -1,7 +1,6 @@
 from dataclasses import replace
 
 import pytest
-
 from siltstone.errors import InvalidArgumentError, NotFoundError
 from siltstone.model import HindsightJob, JobState, Memory, Step, Task
 
