@@ -2,10 +2,14 @@
 //! a merge also needs the same hard facts on both sides. Unsure means "differ": two memories that say the
 //! same cost a place in an answer, two merged that do not cost the truth of one.
 
+mod ends;
 mod facts;
+mod han_negation;
 mod negation;
 mod numbers;
 mod opposites;
+mod quotes;
+mod substitution;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -19,7 +23,7 @@ use words::Text;
 ///
 /// Compared: numbers with their units, versions, addresses; dates; identifiers, code and (in Chinese text)
 /// foreign words; quoted strings; negations and what they negate; opposite words; names; the ends of a
-/// direction or a comparison. English and Chinese; other languages are held to the parts that need no words.
+/// direction or a comparison; a single word exchanged. English and Chinese; other languages are held to the parts that need no words.
 /// The reason is short: ``numbers: 8.0 / 5.7``, ``negation: not``, ``opposites: enable / disable``.
 pub fn facts_differ(a: &str, b: &str) -> Option<String> {
     if a == b {
@@ -35,7 +39,8 @@ pub fn facts_differ(a: &str, b: &str) -> Option<String> {
         .or_else(|| negation::differ(&a, &b))
         .or_else(|| opposites::differ(&a, &b))
         .or_else(|| names_differ(&fa, &fb))
-        .or_else(|| facts::ends_differ(&a, &b, &fa, &fb))
+        .or_else(|| ends::differ(&a, &b, &fa, &fb))
+        .or_else(|| substitution::differ(&a, &b))
 }
 
 fn numbers_differ(a: &Facts, b: &Facts) -> Option<String> {

@@ -88,11 +88,7 @@ fn prefix_within(piece: &str, room: usize) -> usize {
         }
     }
     // Cut off from what followed, a pre-token may fall into several ("don't" at "don'"), which costs more.
-    fitting
-        .into_iter()
-        .rev()
-        .find(|&end| count(&piece[..end]) <= room)
-        .unwrap_or(0)
+    fitting.into_iter().rev().find(|&end| count(&piece[..end]) <= room).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -143,11 +139,7 @@ mod tests {
     fn a_truncated_text_is_the_longest_prefix_within_the_limit() {
         for text in TEXTS {
             for limit in 0..=count(text) + 1 {
-                assert_eq!(
-                    truncate(text, limit),
-                    longest_by_force(text, limit),
-                    "{text:?} at {limit}"
-                );
+                assert_eq!(truncate(text, limit), longest_by_force(text, limit), "{text:?} at {limit}");
             }
         }
     }
@@ -167,11 +159,7 @@ mod tests {
             let limit = random.below(count(&text) + 2);
             let cut = truncate(&text, limit);
             assert!(count(cut) <= limit, "round {round}: {text:?} at {limit}");
-            assert_eq!(
-                cut,
-                longest_by_force(&text, limit),
-                "round {round}: {text:?} at {limit}"
-            );
+            assert_eq!(cut, longest_by_force(&text, limit), "round {round}: {text:?} at {limit}");
         }
     }
 
@@ -179,9 +167,7 @@ mod tests {
     fn random_bytes_read_as_utf8_stay_within_the_limit() {
         let mut random = Random(7);
         for round in 0..400 {
-            let bytes: Vec<u8> = (0..random.below(200))
-                .map(|_| random.below(256) as u8)
-                .collect();
+            let bytes: Vec<u8> = (0..random.below(200)).map(|_| random.below(256) as u8).collect();
             let text = String::from_utf8_lossy(&bytes);
             let limit = random.below(60);
             let cut = truncate(&text, limit);

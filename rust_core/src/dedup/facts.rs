@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::numbers::{self, Number};
+use super::quotes::quotes;
 use super::words::{Text, Token, Word};
 
 #[derive(Default)]
@@ -41,8 +42,7 @@ const ARTICLES: &[&str] = &["a", "an", "the", "of", "to", "in", "on", "and", "or
 
 impl Facts {
     pub fn of(text: &Text) -> Self {
-        let mut facts = Self::default();
-        facts.quotes = quotes(&text.folded);
+        let mut facts = Self { quotes: quotes(&text.folded), ..Self::default() };
         for word in text.words() {
             let parts = parts(&word.lower).map(str::to_owned);
             facts.vocabulary.extend(parts);
@@ -102,6 +102,10 @@ impl Facts {
     /// A number and the unit after it; returns how many further tokens that took.
     fn take_number(&mut self, mut number: Number, rest: &[Token]) -> usize {
         match rest.first() {
+            Some(Token::Word(next)) if numbers::english_scale(&next.lower).is_some() => {
+                number.multiply(numbers::english_scale(&next.lower).unwrap_or(1));
+                1 + self.take_number(number, &rest[1..])
+            }
             Some(Token::Word(next)) if number.unit.is_none() => {
                 number.unit = numbers::unit(&next.lower);
                 let taken = usize::from(number.unit.is_some());
@@ -122,10 +126,8 @@ impl Facts {
     /// A number that Chinese follows: 5 月, 3 万, 30 秒, 2024 年.
     fn take_counted(&mut self, mut number: Number, run: &str) {
         let mut rest = run;
-        if let Some(scale) = run.chars().next().and_then(numbers::han_scale)
-            && let Ok(value) = number.value.parse::<f64>()
-        {
-            number.value = format!("{}", value * scale as f64);
+        if let Some(scale) = run.chars().next().and_then(numbers::han_scale) {
+            number.multiply(scale);
             rest = &run[run.chars().next().map_or(0, char::len_utf8)..];
         }
         if rest.starts_with('月') {
@@ -151,7 +153,8 @@ impl Facts {
             let rest: String = chars[numeral.end..].iter().collect();
             let dated = rest.starts_with(['月', '号', '日', '点']);
             let ordinal = numeral.start > 0 && chars[numeral.start - 1] == '第';
-            let article = numeral.value == "1" && !dated && !ordinal && numbers::han_unit(&rest).is_none();
+            let unit = numbers::han_unit(&rest).filter(|unit| *unit != "times");
+            let article = numeral.value == "1" && !dated && !ordinal && unit.is_none();
             if numeral.counts && !article {
                 let percent = chars[..numeral.start].ends_with(&['百', '分', '之']);
                 let unit = percent.then_some("%");
@@ -349,46 +352,6 @@ pub fn parts(lower: &str) -> impl Iterator<Item = &str> {
     lower.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty())
 }
 
-/// Swapped ends: "from A to B" against "from B to A", "A is faster than B" against the reverse.
-pub fn ends_differ(a: &Text, b: &Text, fa: &Facts, fb: &Facts) -> Option<String> {
-    const ROLES: &[&str] = &["from", "to", "than", "into", "by", "从", "到", "比", "被", "由"];
-    ROLES.iter().find_map(|role| {
-        let (left, right) = (end_of(a, role)?, end_of(b, role)?);
-        let known = |facts: &Facts, text: &Text, end: &str| {
-            facts.vocabulary.contains(end) || !end.is_ascii() && text.lower.contains(end)
-        };
-        let swapped = left != right && known(fb, b, &left) && known(fa, a, &right);
-        swapped.then(|| format!("ends: {role} {left} / {role} {right}"))
-    })
-}
-
-/// What follows a role word that occurs once.
-fn end_of(text: &Text, role: &str) -> Option<String> {
-    const ARTICLES: &[&str] = &["the", "a", "an", "my", "our", "your", "his", "her", "their"];
-    let mut ends = Vec::new();
-    for (at, token) in text.tokens.iter().enumerate() {
-        let mut rest = text.tokens[at + 1..].iter().map_while(Token::word);
-        match token {
-            Token::Word(word) if word.lower == role => {
-                ends.push(rest.find(|w| !ARTICLES.contains(&w.lower.as_str())).map(|w| w.stem.clone()));
-            }
-            Token::Han(run) => {
-                for (found, _) in run.match_indices(role) {
-                    let after: String = run[found + role.len()..].chars().take(2).collect();
-                    let end =
-                        if after.is_empty() { rest.next().map(|w| w.stem.clone()) } else { Some(after) };
-                    ends.push(end);
-                }
-            }
-            _ => {}
-        }
-    }
-    match &mut ends[..] {
-        [end] => end.take(),
-        _ => None,
-    }
-}
-
 fn has_digit(text: &str) -> bool {
     text.bytes().any(|b| b.is_ascii_digit())
 }
@@ -421,7 +384,7 @@ fn number_words(tokens: &[Token]) -> Option<(u64, usize)> {
 fn named_date(word: &Word, rest: &[Token]) -> Option<String> {
     let lower = word.lower.trim_end_matches("'s");
     let weekday = |name: &&str| *name == lower || lower.strip_suffix('s') == Some(name);
-    if let Some(day) = WEEKDAYS.iter().position(|name| weekday(&name)) {
+    if let Some(day) = WEEKDAYS.iter().position(weekday) {
         return Some(format!("weekday {}", day + 1));
     }
     let month = MONTHS.iter().position(|name| {
@@ -433,43 +396,4 @@ fn named_date(word: &Word, rest: &[Token]) -> Option<String> {
     let capital = word.text.starts_with(char::is_uppercase);
     let day = rest.first().and_then(Token::word).is_some_and(|next| has_digit(&next.text));
     (!short || capital && (!word.initial || day)).then(|| format!("month {}", month + 1))
-}
-
-/// What stands in quotation marks or backticks, lower case. Long passages are no quotes of a name or value.
-fn quotes(folded: &str) -> BTreeSet<String> {
-    const LONGEST: usize = 200;
-    let mut found = BTreeSet::new();
-    let mut before = ' ';
-    let mut at = 0;
-    while let Some(c) = folded[at..].chars().next() {
-        let start = at + c.len_utf8();
-        let close = match c {
-            '"' => Some('"'),
-            '`' => Some('`'),
-            '“' => Some('”'),
-            '「' => Some('」'),
-            '『' => Some('』'),
-            '《' => Some('》'),
-            '\'' if !before.is_alphanumeric() => Some('\''),
-            _ => None,
-        };
-        at = start;
-        before = c;
-        let Some(close) = close else { continue };
-        let Some(length) = closing(&folded[start..], close) else { continue };
-        let quote =
-            folded[start..start + length].trim_matches(|c: char| c.is_whitespace() || ",.。,".contains(c));
-        if !quote.is_empty() && quote.chars().count() <= LONGEST {
-            found.insert(quote.to_lowercase());
-        }
-        at = start + length + close.len_utf8();
-    }
-    found
-}
-
-/// Where a quotation ends; an apostrophe ends one only after a word and before none.
-fn closing(text: &str, close: char) -> Option<usize> {
-    text.match_indices(close)
-        .map(|(at, _)| at)
-        .find(|&at| close != '\'' || !text[at + 1..].starts_with(char::is_alphanumeric))
 }

@@ -1,8 +1,10 @@
-//! Who denies what. Both texts must deny something or neither, and no word that one denies may be affirmed by
-//! the other ("use tabs, not spaces" against "use spaces, not tabs").
+//! Who denies what. Both texts must deny something or neither. Where both do, paraphrases deny by other words
+//! ("not a good idea", "I don't think it's good"), but never each what the other affirms ("use tabs, not
+//! spaces", "use spaces, not tabs").
 
 use std::collections::HashMap;
 
+use super::han_negation;
 use super::words::{Text, Token, Word, stem};
 
 const NEGATORS: &[&str] = &[
@@ -86,134 +88,13 @@ const PASSED: &[&str] = &[
     "by", "and", "or", "also",
 ];
 
-const PREFIXES: &[&str] = &["un", "in", "im", "ir", "il", "dis", "non", "mis"];
+/// Words at which a denial ends.
+const ENDS: &[&str] = &[
+    "but", "and", "while", "whereas", "although", "though", "because", "so", "if", "when", "unless", "until",
+    "instead", "only", "since", "which", "who",
+];
 
-/// Words with a negating character that deny nothing. Those in `KEPT` start like one and do deny.
-const HAN_IDIOMS: &[&str] = &[
-    "不过",
-    "不同",
-    "不仅",
-    "不但",
-    "不只",
-    "不光",
-    "不单",
-    "不管",
-    "不论",
-    "不断",
-    "不错",
-    "差不多",
-    "不得不",
-    "不能不",
-    "不会不",
-    "不可不",
-    "没有不",
-    "无不",
-    "不少",
-    "不久",
-    "不妨",
-    "不然",
-    "不愧",
-    "不料",
-    "不时",
-    "不一会",
-    "不止",
-    "不外乎",
-    "对不起",
-    "了不起",
-    "忍不住",
-    "巴不得",
-    "恨不得",
-    "不知不觉",
-    "不可思议",
-    "不得了",
-    "不动产",
-    "不锈钢",
-    "不等式",
-    "不由",
-    "不禁",
-    "不约而同",
-    "没收",
-    "淹没",
-    "出没",
-    "没落",
-    "埋没",
-    "沉没",
-    "吞没",
-    "没准",
-    "没完没了",
-    "无论",
-    "无非",
-    "无疑",
-    "无比",
-    "无线",
-    "无数",
-    "无人机",
-    "无锡",
-    "无聊",
-    "无辜",
-    "无所谓",
-    "无缝",
-    "无意中",
-    "未来",
-    "未免",
-    "未婚",
-    "未成年",
-    "非常",
-    "非洲",
-    "除非",
-    "是非",
-    "莫非",
-    "非典",
-    "南非",
-    "北非",
-    "西非",
-    "非得",
-    "非要",
-    "非凡",
-    "别的",
-    "别人",
-    "别墅",
-    "别名",
-    "区别",
-    "特别",
-    "分别",
-    "性别",
-    "级别",
-    "类别",
-    "识别",
-    "辨别",
-    "判别",
-    "告别",
-    "个别",
-    "鉴别",
-    "离别",
-    "派别",
-    "国别",
-    "别致",
-    "别处",
-    "别扭",
-    "别称",
-    "差别",
-    "甄别",
-    "送别",
-    "有别",
-    "别样",
-    "久别",
-    "别具",
-    "别有",
-    "别出",
-    "别针",
-    "诀别",
-    "组别",
-    "拜拜别",
-];
-const KEPT: &[&str] =
-    &["不同意", "不同步", "不过期", "不过滤", "不断开", "不断电", "不断线", "不管理", "不时尚"];
-const HAN_NEGATORS: &[&str] = &[
-    "不", "没", "無", "无", "未", "勿", "别", "非", "莫要", "切莫", "禁止", "严禁", "避免", "缺乏", "缺少",
-    "难以", "拒绝", "甭",
-];
-const HAN_PASSED: &str = "能会要可以是有再被用使让得该应想需必太很曾在到了过去来法经止免乏少绝";
+const PREFIXES: &[&str] = &["un", "in", "im", "ir", "il", "dis", "non", "mis"];
 
 #[derive(Default)]
 struct Denials {
@@ -223,6 +104,11 @@ struct Denials {
     soft: bool,
     /// What is denied (a stem, or two characters), and how often.
     denied: HashMap<String, usize>,
+}
+
+/// Whether a lower-case English word denies what follows it.
+pub fn is_negator(lower: &str) -> bool {
+    lower.ends_with("n't") || NEGATORS.contains(&lower)
 }
 
 pub fn differ(a: &Text, b: &Text) -> Option<String> {
@@ -235,9 +121,11 @@ pub fn differ(a: &Text, b: &Text) -> Option<String> {
         (None, Some(said)) if !da.soft => return Some(format!("negation: {said}")),
         _ => {}
     }
-    da.contradicted(a, &counts_a, &db, b, &counts_b)
-        .or_else(|| db.contradicted(b, &counts_b, &da, a, &counts_a))
-        .map(|word| format!("negation: not {word}"))
+    let left = da.contradicted(a, &counts_a, &db, b, &counts_b);
+    let right = db.contradicted(b, &counts_b, &da, a, &counts_a);
+    let both = da.denies() && db.denies();
+    let word = if both { left.zip(right).map(|word| word.0) } else { left.or(right) };
+    word.map(|word| format!("negation: not {word}"))
 }
 
 fn stems(text: &Text) -> HashMap<String, usize> {
@@ -249,6 +137,10 @@ fn stems(text: &Text) -> HashMap<String, usize> {
 }
 
 impl Denials {
+    fn denies(&self) -> bool {
+        self.soft || self.said.is_some()
+    }
+
     fn of(text: &Text) -> Self {
         let mut denials = Self::default();
         for at in 0..text.tokens.len() {
@@ -269,7 +161,7 @@ impl Denials {
         let paired = PAIRS.iter().any(|(negator, follows)| {
             *negator == lower && (*follows == next || *follows == "*ing" && next.ends_with("ing"))
         });
-        if !replaced && !paired && !lower.ends_with("n't") && !NEGATORS.contains(&lower) {
+        if !replaced && !paired && !is_negator(lower) {
             return;
         }
         let after = text.tokens.get(at + 2).and_then(Token::word).map_or("", |w| w.lower.as_str());
@@ -293,12 +185,13 @@ impl Denials {
         self.deny_next(&text.tokens[at + 1 + skip..]);
     }
 
-    /// Denies the first word that matters, up to the end of the clause.
+    /// Denies the words that matter, up to the end of the clause.
     fn deny_next(&mut self, rest: &[Token]) {
         for token in rest {
             match token {
+                Token::Word(word) if ENDS.contains(&word.lower.as_str()) => return,
                 Token::Word(word) if PASSED.contains(&word.lower.as_str()) => {}
-                Token::Word(word) => return self.deny(word.stem.clone()),
+                Token::Word(word) => self.deny(word.stem.clone()),
                 Token::Han(run) => return self.deny_han(&run.chars().collect::<Vec<_>>(), &[]),
                 _ => return,
             }
@@ -313,27 +206,28 @@ impl Denials {
         let chars: Vec<char> = run.chars().collect();
         let mut from = 0;
         while from < chars.len() {
-            let negator = HAN_NEGATORS.iter().find(|n| starts_with(&chars[from..], n));
-            let Some(negator) = negator.filter(|n| denies(&chars, from, n)) else {
+            let Some(negator) = han_negation::negator_at(&chars, from) else {
                 from += 1;
                 continue;
             };
-            self.said.get_or_insert_with(|| (*negator).to_owned());
+            self.said.get_or_insert_with(|| negator.to_owned());
             from += negator.chars().count();
             self.deny_han(&chars[from..], &text.tokens[at + 1..]);
         }
     }
 
-    /// Denies the next two characters that matter, or the word after the run.
+    /// Denies the pairs among the next characters that matter, and the word after the run.
     fn deny_han(&mut self, after: &[char], rest: &[Token]) {
-        let passed = after.iter().take_while(|c| HAN_PASSED.contains(**c)).count();
-        let denied: String = after[passed..].iter().take(2).collect();
-        if denied.is_empty() {
-            if let Some(word) = rest.first().and_then(Token::word) {
-                self.deny(word.stem.clone());
-            }
-        } else {
-            self.deny(denied);
+        const REACH: usize = 6;
+        let passed = after.iter().take_while(|c| han_negation::PASSED.contains(**c)).count();
+        let denied = &after[passed..after.len().min(passed + REACH)];
+        for pair in denied.windows(2) {
+            self.deny(pair.iter().collect());
+        }
+        if after.len() <= passed + REACH
+            && let Some(word) = rest.first().and_then(Token::word)
+        {
+            self.deny(word.stem.clone());
         }
     }
 
@@ -381,41 +275,4 @@ fn occurrences(word: &str, text: &Text, counts: &HashMap<String, usize>) -> usiz
     } else {
         counts.get(word).copied().unwrap_or(0)
     }
-}
-
-fn starts_with(chars: &[char], word: &str) -> bool {
-    let mut chars = chars.iter();
-    word.chars().all(|c| chars.next() == Some(&c))
-}
-
-/// Whether the negator at `at` denies: no part of a word like 特别, no question like 是不是.
-fn denies(chars: &[char], at: usize, negator: &str) -> bool {
-    if negator.chars().count() > 1 {
-        return true;
-    }
-    let c = chars[at];
-    let within = |words: &[&str]| {
-        words.iter().any(|word| {
-            word.chars()
-                .enumerate()
-                .filter(|(_, w)| *w == c)
-                .any(|(offset, _)| at >= offset && starts_with(&chars[at - offset..], word))
-        })
-    };
-    if within(KEPT) {
-        return true;
-    }
-    let question =
-        matches!(c, '不' | '没') && (asks(chars, at, 1) || asks(chars, at, 2) || ends(chars, at, c));
-    !question && !within(HAN_IDIOMS)
-}
-
-/// 是不是, 喜欢不喜欢: the same on both sides.
-fn asks(chars: &[char], at: usize, width: usize) -> bool {
-    at >= width && chars.len() > at + width && chars[at - width..at] == chars[at + 1..=at + width]
-}
-
-/// 来了没, 吃饭没有呢.
-fn ends(chars: &[char], at: usize, c: char) -> bool {
-    c == '没' && matches!(chars.get(at + 1..), Some([] | ['有'] | ['呢' | '啊' | '呀'])) && at > 0
 }

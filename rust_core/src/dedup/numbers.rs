@@ -8,6 +8,15 @@ pub struct Number {
     pub unit: Option<&'static str>,
 }
 
+impl Number {
+    /// By a scale word: `3` million, `3.5` 万. What is no decimal stays.
+    pub fn multiply(&mut self, scale: u64) {
+        if let Ok(value) = self.value.parse::<f64>() {
+            self.value = format!("{}", value * scale as f64);
+        }
+    }
+}
+
 /// Canonical unit and its names.
 const UNITS: &[(&str, &str)] = &[
     ("%", "% percent pct"),
@@ -184,8 +193,8 @@ pub fn han_numerals(run: &[char]) -> Vec<HanNumeral> {
         let end = at + length;
         let next = run.get(end).copied();
         let ordinal = at > 0 && run[at - 1] == '第';
-        let percent = at >= 3 && run[at - 3..at] == ['百', '分', '之'];
-        let counts = ordinal || percent || next.is_some_and(|c| MEASURES.contains(c));
+        let fraction = at >= 2 && run[at - 2..at] == ['分', '之'];
+        let counts = ordinal || fraction || next.is_some_and(|c| MEASURES.contains(c));
         // 百分之: 百 is no number, nor is a 万 in 万一 or a 千 in 千万要.
         let idiom = run[at..].starts_with(&['百', '分', '之'])
             || matches!(run[at..end], ['万', '一'] | ['千', '万'] | ['十', '万'] if !counts);
@@ -241,6 +250,11 @@ fn han_value(numerals: &[char]) -> Option<u64> {
         }
     }
     Some(total + group + digit.unwrap_or(0))
+}
+
+/// What a word after a number multiplies it by (`3 million`).
+pub fn english_scale(word: &str) -> Option<u64> {
+    SCALES.iter().find(|(name, _)| *name == word).map(|(_, scale)| *scale)
 }
 
 /// What a character after digits multiplies them by (`3` 万).

@@ -76,7 +76,6 @@ alive | dead
 asleep sleeping | awake
 sit sitting seated | stand standing
 laugh laughing | cry crying
-push | pull
 arrive | leave depart
 married | single divorced
 agree | disagree
@@ -88,7 +87,26 @@ strong | weak
 thick | thin
 wide | narrow
 cheap | expensive
-vegetarian vegan | meat";
+vegetarian vegan | meat
+top | bottom
+front | behind back
+dark | light bright
+toward towards | away
+attach | detach
+apply | remove
+friend | enemy
+present | absent
+odd | even
+primary main | secondary backup
+parent | child
+upgrade | downgrade
+expand | collapse
+show | hide
+sender | receiver recipient
+source | target destination
+employer | employee
+landlord | tenant
+lend | borrow";
 
 /// The same for Chinese; a word counts where it stands anywhere, unless inside a longer one of the group.
 const CHINESE: &str = "\
@@ -157,22 +175,29 @@ const CHINESE: &str = "\
 提前 | 延后 推迟 逾期
 红 | 黄 | 蓝 | 绿 | 黑 | 白";
 
-static ENGLISH_GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| groups(ENGLISH, stem));
-static CHINESE_GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| groups(CHINESE, str::to_owned));
+static ENGLISH_GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| groups(ENGLISH));
+static CHINESE_GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| groups(CHINESE));
 
-type Group = Vec<Vec<String>>;
+/// Sides that exclude each other.
+type Group = Vec<Vec<Entry>>;
 
-fn groups(table: &str, read: impl Fn(&str) -> String) -> Vec<Group> {
-    let side = |side: &str| side.split_whitespace().map(&read).collect();
+struct Entry {
+    word: &'static str,
+    stem: String,
+}
+
+fn groups(table: &'static str) -> Vec<Group> {
+    let entry = |word| Entry { word, stem: stem(word) };
+    let side = |side: &'static str| side.split_whitespace().map(entry).collect();
     table.lines().map(|line| line.split('|').map(side).collect()).collect()
 }
 
 pub fn differ(a: &Text, b: &Text) -> Option<String> {
     let stems = |text: &Text| -> HashSet<String> { text.words().map(|word| word.stem.clone()).collect() };
     let (left, right) = (stems(a), stems(b));
-    let english = ENGLISH_GROUPS
-        .iter()
-        .find_map(|group| opposed(group, |word| left.contains(word), |word| right.contains(word)));
+    let english = ENGLISH_GROUPS.iter().find_map(|group| {
+        opposed(group, |entry| left.contains(&entry.stem), |entry| right.contains(&entry.stem))
+    });
     let chinese = || {
         if !a.has_han() || !b.has_han() {
             return None;
@@ -180,7 +205,9 @@ pub fn differ(a: &Text, b: &Text) -> Option<String> {
         let says = |text: &Text, word: &str| {
             text.tokens.iter().filter_map(|t| t.han()).any(|run| run.contains(word))
         };
-        CHINESE_GROUPS.iter().find_map(|group| opposed(group, |word| says(a, word), |word| says(b, word)))
+        CHINESE_GROUPS
+            .iter()
+            .find_map(|group| opposed(group, |entry| says(a, entry.word), |entry| says(b, entry.word)))
     };
     let (left, right) = english.or_else(chinese)?;
     Some(format!("opposites: {left} / {right}"))
@@ -189,14 +216,14 @@ pub fn differ(a: &Text, b: &Text) -> Option<String> {
 /// A side that only the first text takes and another that only the second takes.
 fn opposed(
     group: &Group,
-    in_a: impl Fn(&str) -> bool,
-    in_b: impl Fn(&str) -> bool,
-) -> Option<(String, String)> {
-    let taken: Vec<(Option<&String>, Option<&String>)> = group
-        .iter()
-        .map(|side| (side.iter().find(|word| in_a(word)), side.iter().find(|word| in_b(word))))
-        .collect();
+    in_a: impl Fn(&Entry) -> bool,
+    in_b: impl Fn(&Entry) -> bool,
+) -> Option<(&'static str, &'static str)> {
+    let said = |side: &[Entry], by: &dyn Fn(&Entry) -> bool| {
+        side.iter().find(|entry| by(entry)).map(|entry| entry.word)
+    };
+    let taken: Vec<_> = group.iter().map(|side| (said(side, &in_a), said(side, &in_b))).collect();
     let only_a = taken.iter().find_map(|(a, b)| if b.is_none() { *a } else { None })?;
     let only_b = taken.iter().find_map(|(a, b)| if a.is_none() { *b } else { None })?;
-    Some((only_a.clone(), only_b.clone()))
+    Some((only_a, only_b))
 }

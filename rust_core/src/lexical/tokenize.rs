@@ -20,7 +20,7 @@ static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::new(Algorithm::Eng
 
 /// Words that say nothing about what a text is about. `not`, `no`, `on`, `off`, `up`, `down`, `before` and
 /// the like are absent on purpose: they tell memories apart.
-const STOP_WORDS: &[&str] = &[
+pub const STOP_WORDS: &[&str] = &[
     "a", "about", "also", "am", "an", "and", "are", "as", "at", "be", "been", "being", "but", "by", "can",
     "could", "did", "do", "does", "doing", "for", "from", "had", "has", "have", "he", "her", "hers", "him",
     "his", "how", "i", "i'd", "i'll", "i'm", "i've", "if", "in", "into", "is", "it", "it's", "its", "just",
