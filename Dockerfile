@@ -18,7 +18,7 @@ COPY Cargo.toml Cargo.lock pyproject.toml README.md LICENSE ./
 COPY proto proto
 COPY rust_core rust_core
 COPY python python
-RUN /tools/bin/maturin build --release --locked --out /wheels
+RUN /tools/bin/maturin build --release --locked --strip --out /wheels
 
 FROM python:3.11-slim-bookworm
 COPY --from=build /wheels /wheels

@@ -185,3 +185,6 @@ def _log_to_stderr(context: Context) -> None:
         stream=sys.stderr,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
+    if context.settings.log_level != "debug":
+        for library in ("uvicorn", "mcp"):  # they tell each start and request at level info
+            logging.getLogger(library).setLevel(logging.WARNING)
