@@ -186,15 +186,15 @@ mod tests {
     }
 
     #[test]
-    fn a_megabyte_without_a_break_is_cut_in_linear_time() {
+    fn a_long_text_without_a_break_is_cut_in_linear_time() {
         let started = std::time::Instant::now();
         for unit in ["超时", "a", " ", "\n ", "👩‍👧", "x'", "e\u{301}"] {
-            let text = unit.repeat((1 << 20) / unit.len());
-            for limit in [1, 1000, 50_000] {
+            let text = unit.repeat((1 << 18) / unit.len());
+            for limit in [1, 20_000] {
                 assert!(count(truncate(&text, limit)) <= limit, "{unit:?}");
             }
         }
-        // Quadratic code would take hours; the bound is loose for slow machines and debug builds.
+        // Quadratic code would take many minutes; the bound is loose for slow machines and debug builds.
         assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
     }
 }
