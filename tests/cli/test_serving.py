@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import siltstone
 from siltstone.cli import main
 from siltstone.cli.context import reachable
 
@@ -24,7 +25,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
 
     def run(*arguments: str, **options: Any) -> "subprocess.Popen[str]":
-        environment = {**os.environ, "SILTSTONE_EMBEDDING_MODEL": "hashing"}
+        source = str(Path(siltstone.__path__[0]).parent)  # found from any working directory
+        environment = {**os.environ, "SILTSTONE_EMBEDDING_MODEL": "hashing", "PYTHONPATH": source}
         process = subprocess.Popen(
             [sys.executable, "-m", "siltstone.cli", *arguments],
             cwd=tmp_path,
@@ -139,7 +141,8 @@ def test_the_gateway_over_stdio_ends_with_its_input(start: Start) -> None:
     assert (gateway.returncode, out) == (0, ""), err
 
 
-def test_nobody_reading_is_quiet(start: Start, tmp_path: Path) -> None:
+def test_nobody_reading_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(siltstone.__path__[0]).parent))
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {sys.executable} -m siltstone.cli serve --help | head -n 0"],
         capture_output=True,
