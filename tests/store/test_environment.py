@@ -263,3 +263,54 @@ def test_a_copy_opens_as_a_store_with_the_same_content(open_store, tmp_path):
 def test_a_copy_into_a_missing_directory_is_an_error(store, tmp_path):
     with pytest.raises(Exception, match="missing"):
         store.copy(Path(tmp_path / "missing"))
+
+
+def test_a_thread_that_reads_may_read_again_while_new_reads_are_paused(store):
+    seen: list[str] = []
+    paused, leave = threading.Event(), threading.Event()
+
+    def inside():
+        with store.read():
+            assert paused.wait(BOUND)
+            with store.read() as nested:
+                seen.append(f"nested {nested.count_memories(1)}")
+            leave.set()
+
+    def outside():
+        assert paused.wait(BOUND)
+        with store.read() as reader:
+            seen.append(f"new {reader.count_memories(1)}")
+
+    threads = [threading.Thread(target=call, daemon=True) for call in (inside, outside)]
+    threads[0].start()
+    deadline = time.monotonic() + BOUND
+    while not store._environment._readers:
+        assert time.monotonic() < deadline
+    threads[1].start()
+    with store._environment._paused():
+        paused.set()
+        assert leave.wait(5), "the nested read waited for the pause to end"
+        assert seen == ["nested 0"]
+    for thread in threads:
+        thread.join(BOUND)
+    assert seen == ["nested 0", "new 0"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_that_outlives_the_process_keeps_nobody_out(tmp_path):
+    code = HOLDER.replace(
+        'print("open", flush=True)',
+        "import os\nif os.fork() == 0:\n    sys.stdin.read()\nelse:\n    print('open', flush=True)\nos._exit(0)",
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "data")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    with holder:  # its end closes the pipe that the child waits on
+        assert holder.stdout.readline() == "open\n"
+        holder.wait(BOUND)
+        with Store(tmp_path / "data", applier=lambda changes: None) as store:
+            assert store.commit(put()).revision == 1
