@@ -9,13 +9,23 @@ raises KeyError; a snapshot that cannot be read is no error (see `load`); I/O ra
 is caught at the border and raises RuntimeError.
 """
 
-from typing import final
+from typing import Self, final
+
+__all__ = [
+    "CollectionStatus",
+    "CoreHit",
+    "Index",
+    "SearchOutput",
+    "count_tokens",
+    "facts_differ",
+    "truncate_tokens",
+]
 
 @final
 class Index:
     """All collections of one data directory. Safe to call from any number of threads."""
 
-    def __init__(self, directory: str | None = None) -> None:
+    def __new__(cls, directory: str | None = None) -> Self:
         """Open an index whose snapshots live in `directory` (created when missing; None: never on disk)."""
 
     def create(self, collection: int, dimension: int, applied_seq: int) -> None:
@@ -34,10 +44,7 @@ class Index:
         """Forget a collection; no error when it is not loaded."""
 
     def loaded(self, collection: int) -> bool: ...
-
-    def apply(
-        self, collection: int, seq: int, puts: list[tuple[bytes, bytes]], removes: list[bytes]
-    ) -> None:
+    def apply(self, collection: int, seq: int, puts: list[tuple[bytes, bytes]], removes: list[bytes]) -> None:
         """Apply one commit: first `removes` (ids; an unknown one is ignored), then `puts`.
 
         A put is (record, vectors): the memory's msgpack record as the store keeps it, and its vectors, one
@@ -101,7 +108,6 @@ class Index:
         over all live memories, superseded, expired and refuted ones included: the dedup candidates."""
 
     def status(self, collection: int) -> CollectionStatus: ...
-
     def vectors_of(self, collection: int, id: bytes) -> bytes | None:
         """The normalised vectors of one memory as the index holds them, packed float32; None if absent."""
 

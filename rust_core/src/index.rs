@@ -148,7 +148,7 @@ impl Index {
             return Err(Error::invalid("k", format!("{k} is outside 1..={MAX_TOP_K}")));
         }
         let size = 4 * collection.dimension;
-        if vectors.len() % size != 0 {
+        if !vectors.len().is_multiple_of(size) {
             let why = format!(
                 "{} bytes; must be a multiple of {size} (dimension {})",
                 vectors.len(),

@@ -76,7 +76,12 @@ pub fn recency(event_time: i64, now: i64, half_life: i64) -> f64 {
 
 /// The relevance gate: `(similarity / best) ^ γ`.
 pub fn gate(similarity: f64, best: f64, gamma: f64) -> f64 {
-    if gamma == 0.0 || best <= 0.0 { 1.0 } else { (similarity / best).powf(gamma) }
+    if gamma == 0.0 || best <= 0.0 {
+        return 1.0;
+    }
+    let share = similarity / best;
+    // whole powers are a few products, and this runs for every candidate
+    if gamma.fract() == 0.0 && gamma <= 16.0 { share.powi(gamma as i32) } else { share.powf(gamma) }
 }
 
 /// The whole score from its parts.

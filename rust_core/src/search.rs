@@ -46,8 +46,7 @@ pub fn search(request: &Request, collections: &[Arc<Collection>], path: &str) ->
             target.state.find(&query, collection.limits())
         })
         .collect::<Result<Vec<_>>>()?;
-    let candidates = score_all(request, &targets, &found);
-    let hits = rank(request, &targets, &found, candidates);
+    let hits = rank(request, &targets, &found);
     let plans: Vec<String> = found.iter().map(|found| found.plan.to_string()).collect();
     Ok(Output {
         hits,
@@ -94,30 +93,21 @@ fn lock<'a>(request: &Request, collections: &'a [Arc<Collection>], path: &str) -
     Ok(targets.into_iter().flatten().collect())
 }
 
-/// A candidate with what its score is made of.
-struct Candidate {
-    target: u32,
-    /// Index into the target's found slots.
-    index: u32,
-    event_time: i64,
-    in_window: bool,
-    lexical: f64,
-    support: f64,
-    similarity: f64,
-    gate: f64,
-    recency: f64,
-    confidence: f64,
-    score: f64,
+/// What makes the similarities of one target's found memories.
+struct Similarities {
+    /// Of each found slot, 0..1.
+    lexical: Vec<f64>,
+    /// Of each candidate.
+    support: Vec<f64>,
+    similarity: Vec<f64>,
 }
 
-fn score_all(request: &Request, targets: &[Target], found: &[Found]) -> Vec<Candidate> {
+fn similarities(request: &Request, targets: &[Target], found: &[Found]) -> Vec<Similarities> {
     let weights = request.weights;
     let best = found.iter().map(|found| f64::from(found.best_lexical)).fold(0.0, f64::max);
     let ideal = found.iter().map(|found| f64::from(found.ideal_lexical)).fold(0.0, f64::max);
     let lexical_scale = score::lexical_scale(best, ideal);
-
-    let mut candidates = Vec::with_capacity(found.iter().map(|found| found.candidates.len()).sum());
-    for (t, (target, found)) in targets.iter().zip(found).enumerate() {
+    let of_target = |(target, found): (&Target, &Found)| {
         let background = match (&target.vector, weights.calibrate) {
             (Some(_), true) => Some(background(target, targets)),
             _ => None,
@@ -130,42 +120,20 @@ fn score_all(request: &Request, targets: &[Target], found: &[Found]) -> Vec<Cand
             .zip(&lexical)
             .map(|(cosine, lexical)| scale.alone(f64::from(*cosine), *lexical))
             .collect();
-        for (i, &index) in found.candidates.iter().enumerate() {
-            let support = match found.around.get(i) {
-                Some(around) => {
-                    scale.support(around.map(|near| if near == NONE { 0.0 } else { alone[near as usize] }))
-                }
-                None => 0.0,
-            };
-            let slot = found.slots[index as usize];
-            let event_time = target.state.columns.event_time(slot);
-            candidates.push(Candidate {
-                target: t as u32,
-                index,
-                event_time,
-                in_window: request.window.is_some_and(|window| window.contains(event_time)),
-                lexical: lexical[index as usize],
-                support,
-                similarity: score::similarity(alone[index as usize], support),
-                gate: 1.0,
-                recency: score::recency(event_time, request.now, weights.half_life),
-                confidence: target.state.columns.confidence(slot),
-                score: 0.0,
-            });
-        }
-    }
-    let best = candidates.iter().map(|candidate| candidate.similarity).fold(0.0, f64::max);
-    for candidate in &mut candidates {
-        candidate.gate = score::gate(candidate.similarity, best, weights.gate);
-        candidate.score = score::score(
-            &weights,
-            candidate.similarity,
-            candidate.gate,
-            candidate.recency,
-            candidate.confidence,
-        );
-    }
-    candidates
+        let of_neighbour = |near: u32| if near == NONE { 0.0 } else { alone[near as usize] };
+        let support: Vec<f64> = match found.around.is_empty() {
+            true => vec![0.0; found.candidates.len()],
+            false => found.around.iter().map(|around| scale.support(around.map(of_neighbour))).collect(),
+        };
+        let similarity = found
+            .candidates
+            .iter()
+            .zip(&support)
+            .map(|(index, support)| score::similarity(alone[*index as usize], *support))
+            .collect();
+        Similarities { lexical, support, similarity }
+    };
+    targets.iter().zip(found).map(of_target).collect()
 }
 
 /// The query's own background, over all targets of one model: those of the same dimension and usual background.
@@ -187,43 +155,96 @@ fn background(target: &Target, targets: &[Target]) -> f64 {
 }
 
 /// The top_k: inside the window first, then by score, newer event_time, smaller id.
-fn rank(request: &Request, targets: &[Target], found: &[Found], mut candidates: Vec<Candidate>) -> Vec<Hit> {
-    let id = |candidate: &Candidate| {
-        let target = candidate.target as usize;
-        targets[target].state.columns.id(found[target].slots[candidate.index as usize])
-    };
-    let order = |a: &Candidate, b: &Candidate| -> Ordering {
-        b.in_window
-            .cmp(&a.in_window)
-            .then_with(|| b.score.total_cmp(&a.score))
-            .then_with(|| b.event_time.cmp(&a.event_time))
-            .then_with(|| id(a).cmp(&id(b)))
-    };
-    if let Some(min_score) = request.min_score {
-        candidates.retain(|candidate| candidate.score >= min_score);
-    }
-    if candidates.len() > request.top_k {
-        candidates.select_nth_unstable_by(request.top_k, order);
-        candidates.truncate(request.top_k);
-    }
-    candidates.sort_unstable_by(order);
-    let hit = |candidate: &Candidate| {
-        let found = &found[candidate.target as usize];
-        Hit {
-            collection: targets[candidate.target as usize].number,
-            id: id(candidate),
-            score: candidate.score,
-            similarity: candidate.similarity,
-            gate: candidate.gate,
-            recency: candidate.recency,
-            confidence: candidate.confidence,
-            cosine: f64::from(found.cosines[candidate.index as usize]),
-            lexical: candidate.lexical,
-            support: candidate.support,
-            passage: found.passages[candidate.index as usize],
-            in_window: candidate.in_window,
-            event_time: candidate.event_time,
+fn rank(request: &Request, targets: &[Target], found: &[Found]) -> Vec<Hit> {
+    let weights = &request.weights;
+    let similarities = similarities(request, targets, found);
+    let best = similarities.iter().flat_map(|of| &of.similarity).copied().fold(0.0, f64::max);
+    let mut top = Top::new(request.top_k);
+    for ((target, found), of) in targets.iter().zip(found).zip(&similarities) {
+        let columns = &target.state.columns;
+        for (i, &index) in found.candidates.iter().enumerate() {
+            let slot = found.slots[index as usize];
+            let similarity = of.similarity[i];
+            let event_time = columns.event_time(slot);
+            let in_window = request.window.is_some_and(|window| window.contains(event_time));
+            let gate = score::gate(similarity, best, weights.gate);
+            let confidence = columns.confidence(slot);
+            // Most candidates fall short even with full recency, which spares them the rest.
+            let at_most = score::score(weights, similarity, gate, 1.0, confidence);
+            if top.is_beyond(in_window, at_most) {
+                continue;
+            }
+            let recency = score::recency(event_time, request.now, weights.half_life);
+            let score = score::score(weights, similarity, gate, recency, confidence);
+            if request.min_score.is_some_and(|least| score < least) {
+                continue;
+            }
+            top.push(Hit {
+                collection: target.number,
+                id: columns.id(slot),
+                score,
+                similarity,
+                gate,
+                recency,
+                confidence,
+                cosine: f64::from(found.cosines[index as usize]),
+                lexical: of.lexical[index as usize],
+                support: of.support[i],
+                passage: found.passages[index as usize],
+                in_window,
+                event_time,
+            });
         }
-    };
-    candidates.iter().map(hit).collect()
+    }
+    top.into_sorted()
+}
+
+/// Keeps the best `k` of many hits.
+struct Top {
+    k: usize,
+    kept: Vec<Hit>,
+    /// The k-th best of those seen up to the last pruning.
+    worst: Option<(bool, f64)>,
+}
+
+impl Top {
+    fn new(k: usize) -> Self {
+        Top { k, kept: Vec::new(), worst: None }
+    }
+
+    /// Whether a hit with at most this score cannot be among the best.
+    fn is_beyond(&self, in_window: bool, at_most: f64) -> bool {
+        self.worst.is_some_and(|(worst_in_window, worst)| {
+            (!in_window && worst_in_window) || (in_window == worst_in_window && at_most < worst)
+        })
+    }
+
+    fn push(&mut self, hit: Hit) {
+        self.kept.push(hit);
+        if self.kept.len() >= 2 * self.k + 16 {
+            self.prune();
+        }
+    }
+
+    fn prune(&mut self) {
+        if self.kept.len() > self.k {
+            let (_, last, _) = self.kept.select_nth_unstable_by(self.k - 1, order);
+            self.worst = Some((last.in_window, last.score));
+            self.kept.truncate(self.k);
+        }
+    }
+
+    fn into_sorted(mut self) -> Vec<Hit> {
+        self.prune();
+        self.kept.sort_unstable_by(order);
+        self.kept
+    }
+}
+
+fn order(a: &Hit, b: &Hit) -> Ordering {
+    b.in_window
+        .cmp(&a.in_window)
+        .then_with(|| b.score.total_cmp(&a.score))
+        .then_with(|| b.event_time.cmp(&a.event_time))
+        .then_with(|| a.id.cmp(&b.id))
 }

@@ -212,3 +212,29 @@ impl<W: Write> Write for Hashed<W> {
         self.inner.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_that_cannot_be_written_leaves_the_old_one() {
+        let directory = std::env::temp_dir().join(format!("rust-core-snapshot-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let file = path(&directory, 7);
+        write(&file, &State::new(4, 11)).unwrap();
+        // a directory in the way of the temporary file
+        fs::create_dir(file.with_extension("snap.tmp")).unwrap();
+        assert!(matches!(write(&file, &State::new(4, 12)), Err(Error::Io { .. })));
+        assert_eq!(read(&file, 4).unwrap().unwrap().applied_seq, 11);
+        fs::remove_dir(file.with_extension("snap.tmp")).unwrap();
+
+        fs::write(directory.join("8.snap.tmp"), b"half").unwrap();
+        clean(&directory).unwrap();
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        delete(&file).unwrap();
+        delete(&file).unwrap();
+        assert!(read(&file, 4).unwrap().is_none());
+        fs::remove_dir_all(directory).unwrap();
+    }
+}

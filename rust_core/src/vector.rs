@@ -165,7 +165,7 @@ impl Vectors {
     }
 
     pub fn bytes(&self) -> usize {
-        let graph = self.graph.as_ref().map_or(0, |graph| graph.bytes());
+        let graph = self.graph.as_ref().map_or(0, |graph| graph.bytes(self.dimension));
         self.data.capacity() * 4 + (self.row_slot.capacity() + self.first_row.capacity()) * 4 + graph
     }
 
@@ -332,8 +332,10 @@ impl Graph {
         Ok(graph)
     }
 
-    fn bytes(&self) -> usize {
-        self.index.read().memory_usage()
+    /// An estimate: usearch's own figure walks all nodes, and crashes while one is added.
+    fn bytes(&self, dimension: usize) -> usize {
+        let links = 4 * 2 * CONNECTIVITY + 4;
+        self.rows() * (2 * dimension + links + 48)
     }
 }
 
@@ -384,5 +386,101 @@ impl Drop for Permit<'_> {
     fn drop(&mut self) {
         *self.0.free.lock() += 1;
         self.0.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(n: usize, seed: usize) -> Vec<f32> {
+        (0..n).map(|i| ((i * 37 + seed * 101) % 97) as f32 / 48.0 - 1.0).collect()
+    }
+
+    #[test]
+    fn every_kernel_gives_the_dot_product_at_every_length() {
+        for n in (0..70).chain([384, 512, 1000]) {
+            let (a, b) = (numbers(n, 1), numbers(n, 2));
+            let exact: f64 = a.iter().zip(&b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
+            for kernel in [dot_kernel(), dot_portable] {
+                let error = (f64::from(kernel(&a, &b)) - exact).abs();
+                assert!(error < 1e-4, "length {n}: off by {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn normalised_vectors_have_length_one_and_others_are_refused() {
+        let mut vector = vec![3e30, 4e30];
+        normalise(&mut vector).unwrap();
+        assert!((vector[0] - 0.6).abs() < 1e-6 && (vector[1] - 0.8).abs() < 1e-6, "{vector:?}");
+        let mut tiny = vec![1e-40, 0.0];
+        normalise(&mut tiny).unwrap();
+        assert_eq!(tiny, [1.0, 0.0]);
+        for (mut bad, why) in [(vec![0.0, 0.0], "all zero"), (vec![1.0, f32::NAN], "element 1 is NaN")] {
+            assert!(normalise(&mut bad).unwrap_err().starts_with(why));
+        }
+    }
+
+    #[test]
+    fn the_best_row_of_a_slot_counts_and_removed_rows_leave_the_sum() {
+        let mut vectors = Vectors::new(2);
+        vectors.push(&[1.0, 0.0, 0.0, 1.0], true);
+        vectors.push(&[0.6, 0.8], true);
+        let (cosines, passages) = vectors.best(&[0.0, 1.0], [0, 1].into_iter());
+        assert_eq!((cosines, passages), (vec![1.0, 0.8], vec![1, 0]));
+        assert!((vectors.dot_with_sum(&[0.0, 1.0]) - 1.8).abs() < 1e-6);
+        vectors.remove(0);
+        assert!((vectors.dot_with_sum(&[0.0, 1.0]) - 0.8).abs() < 1e-6);
+        assert_eq!((vectors.live_rows(), vectors.rows(), vectors.slots()), (1, 3, 2));
+    }
+
+    #[test]
+    fn a_graph_skips_rows_saves_and_loads() {
+        let graph = Graph::new(8).unwrap();
+        let rows: Vec<Option<Vec<f32>>> = (0..100)
+            .map(|i| {
+                let mut vector = numbers(8, i);
+                normalise(&mut vector).unwrap();
+                (i % 10 != 3).then_some(vector)
+            })
+            .collect();
+        graph.add(0, &rows[..60]).unwrap();
+        graph.add(60, &rows[60..]).unwrap();
+        assert!(graph.add(60, &rows[60..]).is_err());
+        let query = rows[42].as_ref().unwrap();
+        assert!(graph.nearest(query, 20, None).unwrap().contains(&42));
+        let even = |row: usize| row % 2 == 0;
+        let found = graph.nearest(query, 20, Some(&even)).unwrap();
+        assert!(found.len() == 20 && found.iter().all(|row| row % 2 == 0 && row % 10 != 3), "{found:?}");
+        let (count, bytes) = graph.save().unwrap();
+        let loaded = Graph::load(8, count, &bytes).unwrap();
+        assert_eq!(
+            (loaded.rows(), loaded.nearest(query, 20, None).unwrap()),
+            (100, graph.nearest(query, 20, None).unwrap())
+        );
+        assert!(Graph::load(9, count, &bytes).is_err());
+    }
+
+    #[test]
+    fn more_callers_than_permits_wait_their_turn() {
+        let graph = Graph::new(8).unwrap();
+        let rows: Vec<Option<Vec<f32>>> = (0..500).map(|i| Some(numbers(8, i))).collect();
+        std::thread::scope(|scope| {
+            for i in 0..64 {
+                let (graph, rows) = (&graph, &rows);
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        graph.nearest(rows[i].as_ref().unwrap(), 5, None).unwrap();
+                    }
+                });
+            }
+            // grows past its first capacity while they search
+            for first in (0..5_000).step_by(500) {
+                graph.add(first, &rows).unwrap();
+            }
+        });
+        assert_eq!(graph.rows(), 5_000);
+        assert_eq!(*graph.permits.free.lock(), graph.permits.total);
     }
 }

@@ -286,6 +286,7 @@ fn random_request(random: &mut Random, query: &[f32]) -> Request {
 
 #[test]
 fn every_search_gives_what_the_formulas_give_over_a_dictionary() {
+    let mut compared = 0;
     for seed in 0..30 {
         let random = &mut Random::new(seed);
         let index = Index::open(None).unwrap();
@@ -324,6 +325,7 @@ fn every_search_gives_what_the_formulas_give_over_a_dictionary() {
                     .map(|target| (target.collection, &worlds[target.collection as usize - 1]))
                     .collect();
                 let expected = expected(&searched, request, query);
+                compared += expected.iter().filter(|hit| hit.support > 0.0 && hit.lexical > 0.0).count();
                 assert_same(&output.hits, &expected, request.top_k, &format!("seed {seed} seq {seq}"));
             }
         }
@@ -336,6 +338,7 @@ fn every_search_gives_what_the_formulas_give_over_a_dictionary() {
             assert_eq!(index.digest(w as u64 + 1).unwrap(), rebuilt.digest(9).unwrap(), "seed {seed}");
         }
     }
+    assert!(compared > 5_000, "only {compared} hits with every part were compared");
 }
 
 #[test]

@@ -172,7 +172,7 @@ impl Drop for StopBuilding<'_> {
 fn read_put(record: &[u8], vectors: &[u8], dimension: usize) -> Result<Put> {
     let record = Record::read(record)?;
     let size = 4 * dimension;
-    if vectors.is_empty() || vectors.len() % size != 0 {
+    if vectors.is_empty() || !vectors.len().is_multiple_of(size) {
         let why =
             format!("{} bytes; must be n · {size} with n at least 1 (dimension {dimension})", vectors.len());
         return Err(Error::invalid("vectors", why));

@@ -1,4 +1,7 @@
-//! How a search of one collection is carried out; the figures are measured, see docs/core.md.
+//! How a search of one collection is carried out.
+//!
+//! The figures are measured at 384 dimensions on two cores: a scanned row takes about 0.06 µs, the whole graph
+//! 0.2 to 0.8 ms a query; the more a filter leaves out, the longer the graph takes, up to 90 ms at 0.1 %.
 
 use std::fmt;
 

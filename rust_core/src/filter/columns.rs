@@ -1,5 +1,6 @@
 //! What filters look at: a bitmap for each value, a column for each time and number, all by slot.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
@@ -294,9 +295,10 @@ fn insert(postings: &mut Postings<String>, name: &str, slot: u32) {
     }
 }
 
-fn withdraw<K: Eq + Hash, Q: Eq + Hash + ?Sized>(postings: &mut Postings<K>, name: &Q, slot: u32)
+fn withdraw<K, Q>(postings: &mut Postings<K>, name: &Q, slot: u32)
 where
-    K: std::borrow::Borrow<Q>,
+    K: Eq + Hash + Borrow<Q>,
+    Q: Eq + Hash + ?Sized,
 {
     if let Some(slots) = postings.get_mut(name) {
         slots.remove(slot);

@@ -205,3 +205,48 @@ where
 {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Option<Value> {
+        Some(Value::Text(text.to_owned()))
+    }
+
+    const OPEN: Condition = Condition { eq: None, gt: None, gte: None, lt: None, lte: None };
+
+    #[test]
+    fn texts_compare_as_versions_only_when_both_look_like_one() {
+        let between = Condition { gte: text("8.0"), lt: text("9"), ..OPEN };
+        for (value, expected) in
+            [("8.0", true), ("8.0.30", true), ("10.1", false), ("5.7", false), ("eight", false)]
+        {
+            assert_eq!(between.matches(&text(value).unwrap()), expected, "{value}");
+        }
+        let names = Condition { gt: text("mysql"), ..OPEN };
+        assert!(names.matches(&text("postgres").unwrap()) && !names.matches(&text("mariadb").unwrap()));
+    }
+
+    #[test]
+    fn a_value_of_another_kind_does_not_match() {
+        let values = [Value::Text("1".to_owned()), Value::Number(1.0), Value::Bool(true), Value::Time(1)];
+        for (i, bound) in values.iter().enumerate() {
+            for (j, value) in values.iter().enumerate() {
+                let at_least = Condition { gte: Some(bound.clone()), ..OPEN };
+                let equal = Condition { eq: Some(bound.clone()), ..OPEN };
+                assert_eq!(at_least.matches(value), i == j, "{value:?} >= {bound:?}");
+                assert_eq!(equal.matches(value), i == j, "{value:?} = {bound:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nil_is_not_given_and_bounds_are_open_or_closed() {
+        assert!(Filter::read(b"\xc0").unwrap().is_none());
+        let filter = Filter::read(b"\x82\xa8tags_any\xc0\xa3not\xc0").unwrap().unwrap();
+        assert!(filter.tags_any.is_empty() && filter.not.is_none());
+        let range = Range { gt: Some(1), gte: None, lt: None, lte: Some(3) };
+        assert_eq!([1, 2, 3, 4].map(|x| range.contains(x)), [false, true, true, false]);
+    }
+}

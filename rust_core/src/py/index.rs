@@ -9,6 +9,9 @@ use super::output::{CollectionStatus, SearchOutput};
 use crate::index;
 use crate::types::Include;
 
+/// (id, cosine), best first.
+type Near<'py> = Vec<(Bound<'py, PyBytes>, f32)>;
+
 #[pyclass(frozen, module = "siltstone.rust_core")]
 pub struct Index(index::Index);
 
@@ -94,7 +97,7 @@ impl Index {
         collection: Int<u64>,
         vectors: &[u8],
         k: Int<usize>,
-    ) -> PyResult<Vec<Vec<(Bound<'py, PyBytes>, f32)>>> {
+    ) -> PyResult<Vec<Near<'py>>> {
         let found = guarded(py, || self.0.nearest(collection.0, vectors, k.0))?;
         let with_bytes = |hits: Vec<([u8; 16], f32)>| {
             hits.into_iter().map(|(id, cosine)| (PyBytes::new(py, &id), cosine)).collect()
