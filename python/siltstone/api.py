@@ -219,7 +219,9 @@ class Api(ABC):
 
     def search_many(self, requests: Iterable[SearchRequest | Mapping[str, Any]]) -> Results:
         """Many searches in one call, results in their order. A request's keys are `search`'s arguments."""
-        given = {"requests": [r if isinstance(r, SearchRequest) else _search(r) for r in requests]}
+        given = {"requests": requests}
+        if isinstance(requests, Iterable):  # else `_call` says what is wrong with it
+            given = {"requests": [_search(r) if isinstance(r, Mapping) else r for r in requests]}
         results: Results = self._call("BatchSearchMemories", given, lambda r: r.results)
         return results
 

@@ -20,6 +20,7 @@ from siltstone.model import AttributeCondition, AttributeValue, Filter
 T = TypeVar("T")
 
 MAX_DEPTH = 32
+EXACT = 2**53  # whole numbers up to here are the same as a double, which is what gRPC and JSON carry
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)")
 _ATTRIBUTE = frozenset(typing.get_args(AttributeValue))
@@ -133,10 +134,15 @@ def _required(kind: type) -> frozenset[str]:
 
 
 def _wrong(path: str, wanted: str, value: object) -> InvalidArgumentError:
-    shown = repr(value)
-    if len(shown) > 80:
-        shown = shown[:77] + "..."
-    return InvalidArgumentError(f"{path or 'value'}: expected {wanted}, got {shown}", field=path)
+    return InvalidArgumentError(f"{path or 'value'}: expected {wanted}, got {_shown(value)}", field=path)
+
+
+def _shown(value: object) -> str:
+    try:
+        shown = repr(value)
+    except (ValueError, RecursionError):  # thousands of digits, or of levels
+        shown = f"a {type(value).__name__} too large to show"
+    return shown if len(shown) <= 80 else shown[:77] + "..."
 
 
 def _convert(kind: Any, value: object, path: str, depth: int) -> Any:
@@ -222,7 +228,7 @@ def _number(value: object, path: str) -> float:
         raise _wrong(path, "a number", value)
     try:
         number = float(value)
-    except (OverflowError, TypeError):
+    except (OverflowError, TypeError, ValueError):
         number = math.inf
     if not math.isfinite(number):
         raise _wrong(path, "a finite number", value)
@@ -250,6 +256,12 @@ def _plain(value: object, path: str, depth: int) -> Any:
     if isinstance(value, str):
         return check_text(value, path)
     if isinstance(value, int):
+        if abs(value) > EXACT:
+            raise InvalidArgumentError(
+                f"{path}: {_shown(value)} is beyond ±2^53, where JSON's numbers lose digits; send it as text",
+                reason="OUT_OF_RANGE",
+                field=path,
+            )
         return value
     if isinstance(value, float):
         return _number(value, path)

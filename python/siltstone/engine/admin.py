@@ -7,6 +7,7 @@ import numpy as np
 from siltstone.engine.call import Call
 from siltstone.engine.core import known_namespace
 from siltstone.engine.jobs import OPEN
+from siltstone.engine.pages import decode_token, encode_token
 from siltstone.engine.tasks import Tasks
 from siltstone.engine.validate import check_page
 from siltstone.model import CheckReport, Namespace, Stats
@@ -24,13 +25,15 @@ from siltstone.store import NamespaceRecord, Reader, Writer
 class Admin(Tasks):
     def list_namespaces(self, request: ListNamespacesRequest, call: Call) -> ListNamespacesResponse:
         size = check_page(request.page_size)
+        scope = ("ListNamespaces",)
+        after = decode_token(request.page_token, scope)
         with self.store.read() as reader:
             records = sorted(reader.namespaces(), key=lambda record: record.name)
-            page = [r for r in records if r.name > request.page_token][: size + 1]
+            page = [r for r in records if r.name > after][: size + 1]
             namespaces = [_namespace(reader, record) for record in page[:size]]
         more = len(page) > size
         return ListNamespacesResponse(
-            namespaces=namespaces, next_page_token=namespaces[-1].name if more else ""
+            namespaces=namespaces, next_page_token=encode_token(namespaces[-1].name, scope) if more else ""
         )
 
     def delete_namespace(self, request: DeleteNamespaceRequest, call: Call) -> DeleteNamespaceResponse:
@@ -38,16 +41,20 @@ class Admin(Tasks):
         if answer is not None:
             return answer
         with self.store.read() as reader:
-            number = known_namespace(reader, request.name, "name").number
+            known_namespace(reader, request.name, "name")
+        gone: list[int] = []
 
         def operation(writer: Writer) -> DeleteNamespaceResponse:
             record = known_namespace(writer, request.name, "name")
             memories = writer.count_memories(record.number)
             writer.delete_namespace(record.number)
+            # Not the number seen above: the name may have been deleted and taken again since.
+            gone[:] = [record.number]
             return DeleteNamespaceResponse(memories=memories)
 
         response = self.write("DeleteNamespace", request, call, operation)
-        self.collections.delete(number)
+        for number in gone:
+            self.collections.delete(number)
         return response
 
     def get_stats(self, request: GetStatsRequest, call: Call) -> Stats:
@@ -79,12 +86,15 @@ class Admin(Tasks):
         report = CheckReport()
         with self.store.read() as reader:
             records = reader.namespaces()
-        for record in records:
-            report.namespaces += 1
+        for name in [record.name for record in records]:
             with self.store.read() as reader:
+                record = reader.namespace(name)
+                if record is None:
+                    continue  # deleted meanwhile
+                report.namespaces += 1
                 self._check_records(reader, record, report)
             call.remaining()
-            if record.embedding_dimension and not self._index_agrees(record):
+            if record.embedding_dimension and not self.collections.agrees(record):
                 report.problems.append(f"namespace {record.name!r}: the index differs from the store")
                 if request.repair:
                     self.collections.reset(record.number)
@@ -110,18 +120,6 @@ class Admin(Tasks):
         if memories != counted:
             report.problems.append(f"namespace {record.name!r}: {memories} memories, but counted {counted}")
         report.memories += memories
-
-    def _index_agrees(self, record: NamespaceRecord) -> bool:
-        """Whether the index equals one built from the store; where writes came between, it is asked again."""
-        for _ in range(5):
-            self.collections.ready(record)
-            rebuilt, seq = self.collections.rebuilt(record)
-            index = self.collections.index
-            if index.digest(record.number) == rebuilt.digest(record.number):
-                return True
-            if index.status(record.number).applied_seq <= seq:
-                return False
-        return False
 
 
 def _namespace(reader: Reader, record: NamespaceRecord) -> Namespace:

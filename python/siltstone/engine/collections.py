@@ -8,11 +8,14 @@ dropping it; the next `ready` builds it again.
 import logging
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from siltstone.errors import NotFoundError
 from siltstone.rust_core import Index
-from siltstone.store import Change, NamespaceRecord, Store
+from siltstone.store import Change, NamespaceRecord, Reader, Store
+from siltstone.store.records import to_microseconds
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +33,7 @@ class Collections:
         self._directory = directory
         self._store: Store | None = None
         self._ready: dict[int, int] = {}  # namespace number → seq of its snapshot on disk
+        self._births: dict[int, int] = {}  # namespace number → when it was made, for `_Label`
         self._apply_lock = threading.Lock()  # held by whoever changes collections
         self._load_locks: dict[int, threading.Lock] = {}
         self._deleted: set[int] = set()
@@ -39,10 +43,15 @@ class Collections:
     def start(self, store: Store) -> None:
         self._store = store
         with store.read() as reader:
-            alive = {str(record.number) for record in reader.namespaces()}
-        for file in self._directory.glob("*.snap*"):
-            if file.name.split(".")[0] not in alive:
-                file.unlink()
+            seq = reader.seq
+            births = {record.number: to_microseconds(record.create_time) for record in reader.namespaces()}
+        for file in self._directory.glob("*.*"):
+            number = file.name.split(".")[0]
+            if number.isdecimal():
+                label = _read_label(self._directory, int(number))
+                # Now, before this store has commits that the snapshot's store had under the same numbers.
+                if label is None or label.birth != births.get(int(number)) or label.seq > seq:
+                    file.unlink(missing_ok=True)
         self._keeper.start()
 
     def ready(self, namespace: NamespaceRecord) -> bool:
@@ -56,7 +65,7 @@ class Collections:
             load_lock = self._load_locks.setdefault(number, threading.Lock())
         with load_lock:
             if number not in self._ready:
-                self._load(number, dimension)
+                self._load(namespace)
         return True
 
     def apply(self, changes: list[Change]) -> None:
@@ -87,10 +96,26 @@ class Collections:
         except KeyError:
             return 0
 
-    def rebuilt(self, namespace: NamespaceRecord) -> tuple[Index, int]:
-        """A second index of the namespace, made from the store alone, and the commit it stands at."""
-        index = Index(None)
-        return index, self._build(index, namespace.number, namespace.embedding_dimension)
+    def agrees(self, namespace: NamespaceRecord) -> bool:
+        """Whether the index equals one made from the store alone, both at the same commit."""
+        assert self._store is not None
+        number = namespace.number
+        try:
+            self.ready(namespace)
+            other = Index(None)
+            seq = self._build(other, number, namespace.embedding_dimension)
+            # The index may lag behind the store by what the applier has in hand: it waits here meanwhile.
+            with self._apply_lock, self._store.read() as reader:
+                if number not in self._ready:
+                    return True  # deleted, or reset and to be rebuilt
+                current = self.index.status(number).applied_seq
+                return (
+                    _catch_up(reader, other, number, seq)
+                    and _catch_up(reader, self.index, number, current)
+                    and self.index.digest(number) == other.digest(number)
+                )
+        except NotFoundError:
+            return True  # deleted meanwhile
 
     def close(self) -> None:
         """Save what changed since its last snapshot."""
@@ -98,31 +123,29 @@ class Collections:
         self._keeper.join()
         self._snapshot(pending=1)
 
-    def _load(self, number: int, dimension: int) -> None:
+    def _load(self, namespace: NamespaceRecord) -> None:
         assert self._store is not None
+        number, dimension = namespace.number, namespace.embedding_dimension
+        birth = to_microseconds(namespace.create_time)
         applied = self.index.load(number, dimension)
-        if applied is None or applied > self._store.info().seq or not self._replay(number, applied):
+        if applied is None or _read_label(self._directory, number) != _Label(birth, applied):
+            current = False
+        else:
+            with self._store.read() as reader:
+                current = _catch_up(reader, self.index, number, applied)
+        if not current:
             applied = -1
             self._build(self.index, number, dimension)
         with self._apply_lock:
             # Commits that came meanwhile; the applier waits here, so none is missed between the two.
-            if not self._replay(number, self.index.status(number).applied_seq):
-                raise RuntimeError(f"the change log ends before the rebuilt index of namespace {number}")
+            with self._store.read() as reader:
+                if not _catch_up(reader, self.index, number, self.index.status(number).applied_seq):
+                    raise RuntimeError(f"the change log ends before the rebuilt index of namespace {number}")
             if number in self._deleted:
                 self._drop(number)
             else:
-                self._ready[number] = applied
-
-    def _replay(self, number: int, after_seq: int) -> bool:
-        """Apply the commits after `after_seq`; False when the log does not reach back that far."""
-        assert self._store is not None
-        with self._store.read() as reader:
-            changes = reader.changes(number, after_seq)
-        if changes is None:
-            return False
-        for change in changes:
-            self.index.apply(number, change.seq, change.puts, change.removes)
-        return True
+                self._births[number] = birth
+                self._ready[number] = -1 if applied is None else applied
 
     def _build(self, index: Index, number: int, dimension: int) -> int:
         assert self._store is not None
@@ -138,6 +161,7 @@ class Collections:
     def _drop(self, number: int) -> None:
         self._ready.pop(number, None)
         self.index.drop(number, delete_snapshot=True)
+        _label_path(self._directory, number).unlink(missing_ok=True)
 
     def _keep(self) -> None:
         while not self._stop.wait(_SNAPSHOT_EVERY_S):
@@ -150,11 +174,51 @@ class Collections:
                     applied = self.index.snapshot(number)
                     with self._apply_lock:
                         if number in self._ready:
+                            # Labelled last: a crash in between leaves a snapshot without its label, which
+                            # is not used.
+                            _write_label(self._directory, number, _Label(self._births[number], applied))
                             self._ready[number] = applied
             except KeyError:
                 continue  # dropped meanwhile
             except OSError:
                 log.exception("the index of namespace %d could not be saved; it is rebuilt at need", number)
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """Which store a snapshot is of, and where in its history it stands. The core numbers collections as the
+    store numbers namespaces: in the directory of another store, or of an older copy of this one, the same
+    numbers mean other memories."""
+
+    birth: int  # when the namespace was made, µs: unique in a store, and never the same in two
+    seq: int  # the snapshot's
+
+
+def _label_path(directory: Path, number: int) -> Path:
+    return directory / f"{number}.label"
+
+
+def _write_label(directory: Path, number: int, label: _Label) -> None:
+    _label_path(directory, number).write_text(f"{label.birth} {label.seq}")
+
+
+def _read_label(directory: Path, number: int) -> _Label | None:
+    """None where it is missing or cannot be read: the snapshot is rebuilt then."""
+    try:
+        birth, seq = _label_path(directory, number).read_text().split()
+        return _Label(int(birth), int(seq))
+    except (OSError, ValueError):
+        return None
+
+
+def _catch_up(reader: Reader, index: Index, number: int, after_seq: int) -> bool:
+    """Apply the commits after `after_seq`; False when the log does not reach back that far."""
+    changes = reader.changes(number, after_seq)
+    if changes is None:
+        return False
+    for change in changes:
+        index.apply(number, change.seq, change.puts, change.removes)
+    return True
 
 
 def _chunks(records: Iterable[tuple[bytes, bytes]], size: int) -> Iterator[list[tuple[bytes, bytes]]]:

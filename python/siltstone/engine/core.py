@@ -12,13 +12,14 @@ from siltstone.embed import Embedder
 from siltstone.engine.call import Call
 from siltstone.engine.collections import Collections
 from siltstone.engine.validate import check_label, check_namespace
-from siltstone.errors import NotFoundError
+from siltstone.errors import NotFoundError, UnavailableError
 from siltstone.operations import OPERATIONS
 from siltstone.store import NamespaceRecord, Reader, Store, Writer
 
 T = TypeVar("T")
 
 PUBLIC = "public"
+TRIES = 5  # a memory, or a whole namespace, may be deleted between plan, index and store
 
 
 class Core:
@@ -46,6 +47,21 @@ class Core:
             return answer
 
         return self.store.commit(once, timeout=call.remaining())
+
+    def ask_index(self, namespace: str, question: Callable[[int], T], nothing: T) -> T:
+        """What the namespace's index says to a question, which gets its number; `nothing` where nothing was
+        ever written. NotFoundError when there is no such namespace."""
+        for _ in range(TRIES):
+            with self.store.read() as reader:
+                record = known_namespace(reader, namespace)
+            if not record.embedding_dimension:
+                return nothing
+            try:
+                if self.collections.ready(record):
+                    return question(record.number)
+            except KeyError:
+                pass  # its index was reset, or it was deleted meanwhile: the next look at the store tells
+        raise UnavailableError(f"namespace {namespace!r} changed faster than it could be read; try again")
 
     def answered(self, rpc: str, request: Any, call: Call, reader: Reader | None = None) -> Any | None:
         """The answer an earlier call with this request id got; AlreadyExistsError for another payload."""

@@ -11,6 +11,7 @@ from siltstone.embed import Embedder, open_embedder
 from siltstone.engine.admin import Admin
 from siltstone.engine.collections import Collections
 from siltstone.engine.jobs import JobRunner
+from siltstone.errors import FailedPreconditionError
 from siltstone.store import Store
 
 
@@ -41,15 +42,27 @@ class Engine(Admin):
             raise
 
     def __init__(self, path: Path, embedder: Embedder, settings: Settings) -> None:
-        path.mkdir(parents=True, exist_ok=True)
-        collections = Collections(path / "index")
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            collections = Collections(path / "index")
+        except OSError as error:
+            raise FailedPreconditionError(
+                f"data: {path} cannot be a data directory ({error.strerror or error}); give a directory that "
+                "this user may write to",
+                reason="DATA_FORBIDDEN",
+                field="data",
+            ) from error
         store = Store(path / "store", applier=collections.apply, map_size=settings.map_size)
         super().__init__(store, collections, embedder, settings)
-        collections.start(store)
         self.jobs = JobRunner(
             store, self.run_job, threads=settings.hindsight_workers, attempts=settings.hindsight_attempts
         )
-        self.jobs.start()
+        try:
+            collections.start(store)
+            self.jobs.start()
+        except BaseException:
+            store.close()  # or its lock stays held for as long as this process lives
+            raise
 
     def close(self) -> None:
         """End what runs, save the index, release the directory. Nothing acknowledged is lost without it."""

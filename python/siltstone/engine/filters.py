@@ -15,8 +15,20 @@ _BOUNDS = ("eq", "gt", "gte", "lt", "lte")
 
 
 def is_empty(filter: Filter) -> bool:
-    """Whether a filter lets everything through because it says nothing."""
-    return not filter_map(filter)
+    """Whether a filter lets everything through because it says nothing, nor do the filters inside it."""
+    conditions = (filter_map(filter) or {}).keys() - {"not", "any_of"}
+    return (
+        not conditions
+        and (filter.not_ is None or _is_closed(filter.not_))
+        and (not filter.any_of or any(is_empty(part) for part in filter.any_of))
+    )
+
+
+def _is_closed(filter: Filter) -> bool:
+    """Whether a filter lets nothing through, whatever the memories are."""
+    return (filter.not_ is not None and is_empty(filter.not_)) or (
+        bool(filter.any_of) and all(_is_closed(part) for part in filter.any_of)
+    )
 
 
 def packed(filter: Filter | None) -> bytes:

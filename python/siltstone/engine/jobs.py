@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from siltstone.errors import SiltstoneError, UnavailableError
+from siltstone.errors import FailedPreconditionError, SiltstoneError, UnavailableError
 from siltstone.model import Hindsight, HindsightJob, JobState
 from siltstone.store import Store, Writer
 
@@ -22,14 +22,22 @@ class JobRunner:
     run: carries one out; must write nothing twice when it is called again.
     threads: how many run at a time; with 0 they wait for a later start.
     attempts: after so many a job counts as failed.
+    pause: seconds until a job whose state the store did not take (a full disk) is tried again.
     """
 
     def __init__(
-        self, store: Store, run: Callable[[HindsightJob], Hindsight], *, threads: int, attempts: int
+        self,
+        store: Store,
+        run: Callable[[HindsightJob], Hindsight],
+        *,
+        threads: int,
+        attempts: int,
+        pause: float = 30.0,
     ) -> None:
         self._store = store
         self._run = run
         self._attempts = attempts
+        self._pause = pause
         self._queue: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._settled = threading.Condition()
         self._stopping = False
@@ -58,6 +66,16 @@ class JobRunner:
             thread.join()
         self.settled()
 
+    def check_wait(self) -> None:
+        """FailedPreconditionError where nobody runs jobs, so that to wait for one would never end."""
+        if not self._threads:
+            raise FailedPreconditionError(
+                "wait: nobody runs hindsight jobs here (hindsight_workers is 0); leave wait out, or "
+                "start the service with workers",
+                reason="NO_HINDSIGHT_WORKERS",
+                field="wait",
+            )
+
     def wait(self, id: str, timeout: float | None) -> bool:
         """Until the job is done, failed or cancelled; False when the time is over first."""
         with self._settled:
@@ -77,13 +95,24 @@ class JobRunner:
         return job is not None and job.state in OPEN
 
     def _work(self) -> None:
-        while (id := self._queue.get()) is not None and not self._stopping:
+        unrecorded: list[str] = []
+        while True:
+            try:
+                id = self._queue.get(timeout=self._pause if unrecorded else None)
+            except queue.Empty:
+                for id in unrecorded:
+                    self.add(id)
+                unrecorded = []
+                continue
+            if id is None or self._stopping:
+                return
             try:
                 self._attempt(id)
-            except UnavailableError:
-                return  # the store is closed
-            except Exception:
-                log.exception("hindsight job %s could not be recorded; it runs at the next start", id)
+            except Exception as error:
+                if isinstance(error, UnavailableError) and error.reason == "CLOSED":
+                    return
+                log.exception("hindsight job %s could not be recorded; it is tried again later", id)
+                unrecorded.append(id)
             self.settled()
 
     def _attempt(self, id: str) -> None:

@@ -1,14 +1,26 @@
 """Hindsight: a trajectory becomes lessons, and lessons go down the write path like any other memory."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 from siltstone import rust_core
 from siltstone.engine.call import Call
-from siltstone.engine.core import found
+from siltstone.engine.core import found, known_namespace
 from siltstone.engine.jobs import JobRunner
 from siltstone.engine.memories import Memories
 from siltstone.engine.pages import decode_token, encode_token
-from siltstone.engine.validate import check_draft, check_id, check_namespace, check_page, check_range, invalid
+from siltstone.engine.validate import (
+    MAX_LABEL_BYTES,
+    MAX_LABELS,
+    check_draft,
+    check_id,
+    check_label,
+    check_namespace,
+    check_page,
+    check_range,
+    invalid,
+)
 from siltstone.errors import DeadlineExceededError, FailedPreconditionError
 from siltstone.hindsight import (
     EXTRACTOR,
@@ -47,9 +59,15 @@ class LookingBack(Memories):
     jobs: JobRunner
 
     def summarize_trajectory(self, request: SummarizeTrajectoryRequest, call: Call) -> Hindsight:
+        return self._look_back(request, call, None)
+
+    def _look_back(self, request: SummarizeTrajectoryRequest, call: Call, job_of: str | None) -> Hindsight:
+        """`job_of` is the task whose job this is; its lessons are kept only while it exists."""
         check_namespace(request.namespace)
         if request.max_tokens is not None:
             check_range(request.max_tokens, 1, 100_000, "max_tokens")
+        if request.task_id:
+            check_label(request.task_id, "task_id")
         answer: Hindsight | None = self.answered("SummarizeTrajectory", request, call)
         if answer is not None:
             return answer
@@ -70,7 +88,7 @@ class LookingBack(Memories):
         hindsight.summary_tokens = rust_core.count_tokens(hindsight.summary)
         if request.dry_run or not lessons:
             return hindsight
-        return self._keep(request, call, trajectory, hindsight)
+        return self._keep(request, call, trajectory, hindsight, job_of)
 
     def _keep(
         self,
@@ -78,6 +96,7 @@ class LookingBack(Memories):
         call: Call,
         trajectory: Trajectory,
         hindsight: Hindsight,
+        job_of: str | None,
     ) -> Hindsight:
         digest = trajectory_digest(trajectory)
         drafts = [_draft(lesson, trajectory, digest, request.task_id) for lesson in hindsight.lessons]
@@ -88,6 +107,9 @@ class LookingBack(Memories):
         )
 
         def operation(writer: Writer) -> Hindsight:
+            if job_of is not None:
+                # Deleted meanwhile, its namespace must not come back with lessons from what was deleted.
+                found(writer.task(job_of), "task", job_of)
             receipts: list[WriteReceipt] = write(writer).receipts
             return replace(hindsight, receipts=receipts)
 
@@ -112,14 +134,13 @@ class LookingBack(Memories):
 
     def list_hindsight_jobs(self, request: ListHindsightJobsRequest, call: Call) -> ListHindsightJobsResponse:
         size = check_page(request.page_size)
-        after = decode_token(request.page_token)
+        scope = ("ListHindsightJobs", request.namespace, *sorted(set(request.states)))
+        after = decode_token(request.page_token, scope)
         with self.store.read() as reader:
-            jobs = [
-                job
-                for job in reader.jobs(states=set(request.states) or None)
-                if job.id > after and request.namespace in ("", job.namespace)
-            ]
-        token = encode_token(jobs[size - 1].id) if len(jobs) > size else ""
+            number = known_namespace(reader, request.namespace).number if request.namespace else None
+            wanted = reader.jobs(states=set(request.states) or None, namespace=number)
+            jobs = list(islice((job for job in wanted if job.id > after), size + 1))
+        token = encode_token(jobs[size - 1].id, scope) if len(jobs) > size else ""
         return ListHindsightJobsResponse(jobs=jobs[:size], next_page_token=token)
 
     def cancel_hindsight_job(self, request: CancelHindsightJobRequest, call: Call) -> HindsightJob:
@@ -157,7 +178,7 @@ class LookingBack(Memories):
         request = SummarizeTrajectoryRequest(
             trajectory=trajectory, namespace=job.namespace, task_id=task.id, request_id=job.id
         )
-        return self.summarize_trajectory(request, Call(principal="hindsight"))
+        return self._look_back(request, Call(principal="hindsight"), task.id)
 
 
 def _reading(request: SummarizeTrajectoryRequest) -> Reading:
@@ -183,10 +204,10 @@ def _draft(lesson: ExtractedLesson, trajectory: Trajectory, digest: str, task_id
         content=lesson_text(lesson),
         lesson=lesson.lesson,
         memory_type=MemoryType.PROCEDURAL if lesson.lesson.solution else MemoryType.EPISODIC,
-        task_type=lesson.task_type or trajectory.task_type,
+        task_type=next(iter(_labels([lesson.task_type, trajectory.task_type])), ""),
         outcome=lesson.outcome,
-        tags=lesson.tags,
-        tools_used=lesson.tools_used,
+        tags=_labels(lesson.tags),
+        tools_used=_labels(lesson.tools_used),
         confidence=lesson.confidence,
         event_time=max(times, default=None),
         source=Source(
@@ -197,3 +218,10 @@ def _draft(lesson: ExtractedLesson, trajectory: Trajectory, digest: str, task_id
             extractor=EXTRACTOR,
         ),
     )
+
+
+def _labels(found: Sequence[str]) -> list[str]:
+    """Those that can be labels of a memory: a log may hold anything where it names a tool, and a lesson is
+    worth more than the label."""
+    fitting = [label for label in found if label.strip() and len(label.encode()) <= MAX_LABEL_BYTES]
+    return fitting[:MAX_LABELS]

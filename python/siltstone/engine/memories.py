@@ -43,7 +43,7 @@ from siltstone.model.requests import (
     TraceMemoryRequest,
     UpdateMemoryRequest,
 )
-from siltstone.store import NamespaceRecord, Reader, Writer
+from siltstone.store import Reader, Writer
 from siltstone.store.keys import format_id
 from siltstone.store.records import to_microseconds
 from siltstone.summary import summarize
@@ -83,22 +83,26 @@ class Memories(Searching):
 
     def list_memories(self, request: ListMemoriesRequest, call: Call) -> ListMemoriesResponse:
         size = check_page(request.page_size)
-        after = decode_token(request.page_token)
-        with self.store.read() as reader:
-            namespace = known_namespace(reader, request.namespace)
-            if request.filter is None:
+        scope = ("ListMemories", request.namespace, filters.packed(request.filter).hex())
+        after = decode_token(request.page_token, scope)
+        if request.filter is None:
+            with self.store.read() as reader:
+                namespace = known_namespace(reader, request.namespace)
                 scanned = reader.scan_memories(namespace.number, after_id=after)
                 live = (memory for memory in scanned if memory.invalidate_time is None)
                 memories = list(islice(live, size + 1))
-            else:
-                check_filter(request.filter, "filter")
-                ids = [id for id in self._selected(namespace, request.filter) if id > after]
-                found_memories = reader.memories(ids[: size + 1])
-                memories = [memory for memory in found_memories if memory is not None]
+        else:
+            selected = self._selected(request.namespace, request.filter)
+            ids = iter([id for id in selected if id > after])
+            memories = []
+            with self.store.read() as reader:
+                # What was forgotten since the index answered is no reason to end the list here.
+                while len(memories) <= size and (some := list(islice(ids, size + 1))):
+                    memories += [m for m in reader.memories(some) if m is not None and not m.invalidate_time]
         more = len(memories) > size
         memories = memories[:size]
         return ListMemoriesResponse(
-            memories=memories, next_page_token=encode_token(memories[-1].id) if more else ""
+            memories=memories, next_page_token=encode_token(memories[-1].id, scope) if more else ""
         )
 
     def update_memory(self, request: UpdateMemoryRequest, call: Call) -> Memory:
@@ -170,8 +174,7 @@ class Memories(Searching):
         answer: ForgetResult | None = self.answered("ForgetMemories", request, call)
         if answer is not None:
             return answer
-        with self.store.read() as reader:
-            ids = self._to_forget(reader, request)
+        ids = self._to_forget(request)
         if request.dry_run:
             return ForgetResult(count=len(ids), ids=ids, mode=request.mode, dry_run=True)
 
@@ -186,23 +189,26 @@ class Memories(Searching):
 
         return self.write("ForgetMemories", request, call, operation)
 
-    def _to_forget(self, reader: Reader, request: ForgetMemoriesRequest) -> list[str]:
+    def _to_forget(self, request: ForgetMemoriesRequest) -> list[str]:
         if request.filter is not None:
-            namespace = known_namespace(reader, request.namespace)
-            return self._selected(namespace, request.filter)
-        ids = list(dict.fromkeys(check_id(id, f"ids[{i}]") for i, id in enumerate(request.ids)))
-        memories = [found(reader.memory(id), "memory", id, f"ids[{i}]") for i, id in enumerate(ids)]
-        return [memory.id for memory in memories if memory.invalidate_time is None]
+            return self._selected(request.namespace, request.filter)
+        ids = [check_id(id, f"ids[{i}]") for i, id in enumerate(request.ids)]
+        with self.store.read() as reader:
+            memories = {id: found(reader.memory(id), "memory", id, f"ids[{i}]") for i, id in enumerate(ids)}
+        return [memory.id for memory in memories.values() if memory.invalidate_time is None]
 
-    def _selected(self, namespace: NamespaceRecord, filter: Filter) -> list[str]:
-        """Ids of the memories a filter lets through, ascending."""
-        if not self.collections.ready(namespace):
-            return []
+    def _selected(self, namespace: str, filter: Filter) -> list[str]:
+        """Ids of the memories a filter lets through, ascending. Not to be called inside a read: a collection
+        may have to be loaded, which waits for the applier."""
+        check_filter(filter, "filter")
         now = to_microseconds(datetime.now(UTC))
-        return [
-            format_id(id)
-            for id in self.collections.index.select(namespace.number, filters.packed(filter), now)
-        ]
+
+        def select(number: int) -> list[str]:
+            return [
+                format_id(id) for id in self.collections.index.select(number, filters.packed(filter), now)
+            ]
+
+        return self.ask_index(namespace, select, [])
 
     def restore_memory(self, request: RestoreMemoryRequest, call: Call) -> Memory:
         id = check_id(request.id, "id")

@@ -13,15 +13,17 @@ from siltstone import rust_core
 from siltstone.embed.passages import split_passages
 from siltstone.embed.texts import MAX_CHARACTERS
 from siltstone.engine.call import Call
-from siltstone.engine.core import PUBLIC, known_namespace
+from siltstone.engine.core import PUBLIC, TRIES, known_namespace
 from siltstone.engine.filters import filter_map
 from siltstone.engine.validate import (
     Vector,
     check_filter,
+    check_label,
     check_range,
     check_vector,
     invalid,
     resolve_weights,
+    shown,
 )
 from siltstone.engine.writing import Writing, dimension_mismatch
 from siltstone.errors import UnavailableError, UnimplementedError
@@ -32,7 +34,6 @@ from siltstone.store.keys import format_id
 from siltstone.store.records import to_microseconds
 
 DEFAULT_TOP_K = 8
-_TRIES = 5  # a hit, or a whole namespace, may be deleted between plan, index and store
 
 
 @dataclass(slots=True)
@@ -67,7 +68,7 @@ class Searching(Writing):
     def _search(
         self, requests: Sequence[SearchRequest], call: Call, fields: Sequence[str]
     ) -> list[SearchResult]:
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             with self.store.read() as reader:
                 plans = [self._plan(reader, r, field) for r, field in zip(requests, fields, strict=True)]
             for namespace in {n.number: n for plan in plans for n in plan.namespaces}.values():
@@ -76,29 +77,33 @@ class Searching(Writing):
             call.remaining()
             specs = [self._spec(plan, field) for plan, field in zip(plans, fields, strict=True)]
             try:
-                outputs = self.collections.index.search(msgpack.packb(specs))
+                outputs = self._answers(specs)
             except KeyError:
                 continue  # a namespace was deleted or its index reset meanwhile: the next plan knows
             started = time.perf_counter()
             with self.store.read() as reader:
                 results = [self._result(reader, p, o) for p, o in zip(plans, outputs, strict=True)]
             read_us = _microseconds_since(started)
-            if all(len(r.hits) == len(o.hits) for r, o in zip(results, outputs, strict=True)):
+            if all(o is None or len(r.hits) == len(o.hits) for r, o in zip(results, outputs, strict=True)):
                 break
         else:
             raise UnavailableError("the namespaces changed faster than they could be searched; try again")
         for plan, output, result in zip(plans, outputs, results, strict=True):
             self._budget(result, plan.request)
             if plan.request.explain:
-                result.explain = Explanation(
-                    plan=output.plan,
-                    allowed=output.allowed,
-                    candidates=output.candidates,
-                    embed_us=embed_us,
-                    search_us=output.elapsed_us,
-                    read_us=read_us,
-                )
+                result.explain = Explanation(plan="none", embed_us=embed_us, read_us=read_us)
+                if output is not None:
+                    result.explain.plan = output.plan
+                    result.explain.allowed = output.allowed
+                    result.explain.candidates = output.candidates
+                    result.explain.search_us = output.elapsed_us
         return results
+
+    def _answers(self, specs: Sequence[dict[str, Any]]) -> list[rust_core.SearchOutput | None]:
+        """What the core finds; None for a search over namespaces that nothing was written to yet."""
+        asked = [spec for spec in specs if spec["targets"]]
+        found = iter(self.collections.index.search(msgpack.packb(asked)) if asked else ())
+        return [next(found) if spec["targets"] else None for spec in specs]
 
     def _plan(self, reader: Reader, request: SearchRequest, field: str) -> Plan:
         _check_request(request, field)
@@ -106,11 +111,11 @@ class Searching(Writing):
         check_range(top_k, 1, self.settings.max_top_k, f"{field}top_k")
         names = request.namespaces or ["default"]
         namespaces = [known_namespace(reader, name, f"{field}namespaces") for name in dict.fromkeys(names)]
+        vector = None if request.vector is None else check_vector(request.vector, f"{field}vector")
         if request.include_public and PUBLIC not in names:
             public = reader.namespace(PUBLIC)
-            if public is not None and public.embedding_dimension:
+            if public is not None and self._searchable(public, request, vector):
                 namespaces.append(public)
-        vector = None if request.vector is None else check_vector(request.vector, f"{field}vector")
         return Plan(
             request=request,
             namespaces=[n for n in namespaces if n.embedding_dimension],
@@ -118,6 +123,13 @@ class Searching(Writing):
             weights=resolve_weights(request, field),
             vector=vector,
         )
+
+    def _searchable(self, public: NamespaceRecord, request: SearchRequest, vector: Vector | None) -> bool:
+        """Whether `public`, which nobody named, has vectors that this search can be compared with. Whoever
+        writes to it binds it to a model: that must not make the searches of all others fail."""
+        if _takes(public, vector) or (request.query is None and vector is None):
+            return bool(public.embedding_dimension)
+        return request.query is not None and public.embedding_model == self.embedder.model
 
     def _embed(self, plans: Sequence[Plan]) -> int:
         """Embed, in one batch, the queries that come without a vector; the time it took, in µs."""
@@ -181,7 +193,9 @@ class Searching(Writing):
             raise dimension_mismatch(vector.size, namespace, f"{field}vector")
         return None if vector is None else vector.astype("<f4").tobytes()
 
-    def _result(self, reader: Reader, plan: Plan, output: rust_core.SearchOutput) -> SearchResult:
+    def _result(self, reader: Reader, plan: Plan, output: rust_core.SearchOutput | None) -> SearchResult:
+        if output is None:
+            return SearchResult()
         memories = reader.memories([format_id(hit.id) for hit in output.hits])
         hits = [
             Hit(
@@ -245,6 +259,8 @@ def _check_request(request: SearchRequest, field: str) -> None:
         raise UnimplementedError(
             "as_of is part of the contract but not of this version", field=f"{field}as_of"
         )
+    if request.task_id:
+        check_label(request.task_id, f"{field}task_id")
     if request.filter is not None:
         check_filter(request.filter, f"{field}filter")
     if request.max_tokens is not None:
@@ -255,7 +271,7 @@ def _check_request(request: SearchRequest, field: str) -> None:
         ZoneInfo(request.time_zone)
     except (KeyError, ValueError, OSError):
         raise invalid(
-            f"{field}time_zone", f"{request.time_zone!r} is no IANA time zone such as Asia/Shanghai"
+            f"{field}time_zone", f"{shown(request.time_zone)} is no IANA time zone such as Asia/Shanghai"
         ) from None
 
 

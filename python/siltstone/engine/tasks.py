@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import islice
 
+from siltstone.embed.texts import MAX_CHARACTERS
 from siltstone.engine.call import Call
 from siltstone.engine.core import found, known_namespace
 from siltstone.engine.looking_back import LookingBack
@@ -78,6 +79,8 @@ class Tasks(LookingBack):
             raise invalid("steps", f"has {len(request.steps)}; at most {self.settings.max_batch} (max_batch)")
         for i, step in enumerate(request.steps):
             check_size(step.text + step.result + str(step.arguments), self.settings, f"steps[{i}]")
+            if step.tool:
+                check_label(step.tool, f"steps[{i}].tool")
 
         def operation(writer: Writer) -> Task:
             _running(writer, id)
@@ -94,7 +97,8 @@ class Tasks(LookingBack):
 
     def list_tasks(self, request: ListTasksRequest, call: Call) -> ListTasksResponse:
         size = check_page(request.page_size)
-        after = decode_token(request.page_token)
+        scope = ("ListTasks", request.namespace, str(request.status))
+        after = decode_token(request.page_token, scope)
         with self.store.read() as reader:
             namespace = known_namespace(reader, request.namespace)
             wanted = (
@@ -103,7 +107,7 @@ class Tasks(LookingBack):
                 if task.id > after and request.status in (None, task.status)
             )
             tasks = list(islice(wanted, size + 1))
-        token = encode_token(tasks[size - 1].id) if len(tasks) > size else ""
+        token = encode_token(tasks[size - 1].id, scope) if len(tasks) > size else ""
         return ListTasksResponse(tasks=tasks[:size], next_page_token=token)
 
     def render_task(self, request: RenderTaskRequest, call: Call) -> RenderedTask:
@@ -117,13 +121,18 @@ class Tasks(LookingBack):
         hits = []
         if request.with_memories:
             search = SearchRequest(
-                query=task.goal, namespaces=[task.namespace], top_k=request.with_memories, task_id=id
+                query=task.goal[:MAX_CHARACTERS],
+                namespaces=[task.namespace],
+                top_k=request.with_memories,
+                task_id=id,
             )
             hits = self.search_memories(search, call).hits
         return render(task, steps, hits, request.max_tokens)
 
     def finish_task(self, request: FinishTaskRequest, call: Call) -> HindsightJob:
         id = check_id(request.task_id, "task_id")
+        if request.wait:
+            self.jobs.check_wait()
 
         def operation(writer: Writer) -> HindsightJob:
             task = _running(writer, id)

@@ -2,8 +2,8 @@
 
 import math
 import re
-import uuid
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,8 @@ import numpy.typing as npt
 from siltstone import rust_core
 from siltstone.config import Settings
 from siltstone.errors import InvalidArgumentError, StaleRevisionError
-from siltstone.model import PROFILES, Filter, MemoryDraft, SearchRequest, Weights
+from siltstone.model import PROFILES, Filter, Lesson, MemoryDraft, SearchRequest, Source, Weights
+from siltstone.store.keys import format_id, parse_id
 
 SUMMARY_TOKENS = 64
 MAX_LABELS = 64
@@ -19,6 +20,9 @@ MAX_LABEL_BYTES = 256
 MAX_NAMESPACE_BYTES = 256
 MAX_FILTER_DEPTH = 16
 MAX_DIMENSION = 4096
+MAX_EVIDENCE = 1000  # steps that a lesson or a source refers to
+MAX_HALF_LIFE = timedelta(days=3_652_500)  # 10,000 years; a protobuf Duration ends there
+_LESSON_FIELDS = ("problem", "root_cause", "solution")
 _SEGMENT = re.compile(r"[^/\s\x00-\x1f\x7f]+")
 
 Vector = npt.NDArray[np.float32]
@@ -46,11 +50,16 @@ def check_namespace(name: str, field: str = "namespace") -> None:
 
 
 def check_id(id: str, field: str) -> str:
-    """The canonical form of a UUID."""
+    """The canonical form of an id: 36 characters, lower case."""
     try:
-        return str(uuid.UUID(id))
-    except (ValueError, AttributeError):
-        raise invalid(field, f"{id!r} is no id; ids are UUIDs as the receipts give them") from None
+        return format_id(parse_id(id))
+    except InvalidArgumentError:
+        raise invalid(field, f"{shown(id)} is no id; ids are UUIDs as the receipts give them") from None
+
+
+def shown(text: str) -> str:
+    """A value as an error quotes it: however long it is, the error stays short."""
+    return repr(text) if len(text) <= 100 else f"{text[:100]!r}…"
 
 
 def check_range(value: float, low: float, high: float, field: str) -> None:
@@ -75,9 +84,13 @@ def check_vector(vector: Sequence[float], field: str) -> Vector:
     return unit
 
 
+def check_count(values: Sequence[object], most: int, field: str) -> None:
+    if len(values) > most:
+        raise invalid(field, f"has {len(values):,} entries; at most {most:,} are allowed")
+
+
 def check_labels(values: Sequence[str], field: str) -> None:
-    if len(values) > MAX_LABELS:
-        raise invalid(field, f"has {len(values)} entries; at most {MAX_LABELS} are allowed")
+    check_count(values, MAX_LABELS, field)
     for i, value in enumerate(values):
         check_label(value, f"{field}[{i}]")
 
@@ -142,6 +155,29 @@ def check_draft(draft: MemoryDraft, settings: Settings, field: str) -> None:
     if draft.sequence:
         check_label(draft.sequence, f"{field}.sequence")
     check_labels(draft.supersedes, f"{field}.supersedes")
+    if draft.lesson is not None:
+        check_lesson(draft.lesson, settings, f"{field}.lesson")
+    if draft.source is not None:
+        check_source(draft.source, f"{field}.source")
+
+
+def check_lesson(lesson: Lesson, settings: Settings, field: str) -> None:
+    check_count(lesson.evidence, MAX_EVIDENCE, f"{field}.evidence")
+    for i, evidence in enumerate(lesson.evidence):
+        if evidence.field not in _LESSON_FIELDS:
+            raise invalid(
+                f"{field}.evidence[{i}].field",
+                f"{shown(evidence.field)} is no field of a lesson; give one of {', '.join(_LESSON_FIELDS)}",
+            )
+    quotes = "".join(evidence.field + evidence.quote for evidence in lesson.evidence)
+    check_size(lesson.problem + lesson.root_cause + lesson.solution + quotes, settings, field)
+
+
+def check_source(source: Source, field: str) -> None:
+    check_count(source.steps, MAX_EVIDENCE, f"{field}.steps")
+    for name in ("task_id", "trajectory", "writer", "extractor"):
+        if getattr(source, name):
+            check_label(getattr(source, name), f"{field}.{name}")
 
 
 def check_summary(summary: str, field: str) -> None:
@@ -198,8 +234,12 @@ def resolve_weights(request: SearchRequest, field: str) -> Weights:
             raise invalid(f"{field}weights.{name}", f"{value} is no weight; give a finite number, 0 or above")
     for name in ("lexical", "neighbours"):
         check_range(getattr(weights, name), 0.0, 1.0, f"{field}weights.{name}")
-    if weights.half_life.total_seconds() <= 0:
-        raise invalid(f"{field}weights.half_life", f"{weights.half_life} must be positive")
+    if not timedelta(0) < weights.half_life <= MAX_HALF_LIFE:
+        raise invalid(
+            f"{field}weights.half_life",
+            f"{weights.half_life} is out of range; give a positive duration of at most 10,000 years",
+            "OUT_OF_RANGE",
+        )
     return weights
 
 

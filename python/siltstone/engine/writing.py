@@ -1,6 +1,7 @@
 """The write path: validate → embed and look for duplicates, without locks → one transaction → one apply."""
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,11 +15,12 @@ from siltstone.engine.validate import (
     Vector,
     check_draft,
     check_id,
+    check_label,
     check_namespace,
     check_vector,
     invalid,
 )
-from siltstone.errors import AlreadyExistsError, FailedPreconditionError
+from siltstone.errors import AlreadyExistsError, FailedPreconditionError, NotFoundError
 from siltstone.model import (
     Action,
     Memory,
@@ -60,6 +62,8 @@ class Writing(Core):
             )
         for i, draft in enumerate(request.drafts):
             check_draft(draft, self.settings, f"drafts[{i}]")
+        if request.task_id:
+            check_label(request.task_id, "task_id")
         answer: WriteMemoriesResponse | None = self.answered("WriteMemories", request, call)
         return answer or self.write("WriteMemories", request, call, self.writing(request))
 
@@ -135,14 +139,17 @@ class Writing(Core):
         # The cosines of vectors that callers bring have no known scale: there equal text alone decides.
         if not wanted or namespace is None or namespace.embedding_model != self.embedder.model:
             return likely
-        if not self.collections.ready(namespace):
-            return likely
         for i in wanted:
             if vectors[i].shape[1] != namespace.embedding_dimension:
                 raise dimension_mismatch(vectors[i].shape[1], namespace, f"drafts[{i}].vector")
         # The first passage decides which memories are looked at; `_same` then compares the whole texts.
         packed = b"".join(np.ascontiguousarray(vectors[i][0], dtype="<f4").tobytes() for i in wanted)
-        near = self.collections.index.nearest(namespace.number, packed, _DUPLICATE_CANDIDATES)
+        try:
+            if not self.collections.ready(namespace):
+                return likely
+            near = self.collections.index.nearest(namespace.number, packed, _DUPLICATE_CANDIDATES)
+        except (KeyError, NotFoundError):
+            return likely  # deleted meanwhile, and with it what could be a duplicate
         for i, hits in zip(wanted, near, strict=True):
             likely[i] = [format_id(id) for id, cosine in hits if cosine >= self.embedder.merge_threshold]
         return likely
@@ -155,7 +162,7 @@ class Writing(Core):
             namespace=request.namespace,
             memory_type=draft.memory_type,
             content=draft.content,
-            summary=draft.summary if draft.summary is not None else summarize(draft.content),
+            summary=draft.summary if draft.summary and draft.summary.strip() else summarize(draft.content),
             task_type=draft.task_type,
             outcome=draft.outcome,
             lesson=draft.lesson,
@@ -184,11 +191,13 @@ class WriteOperation:
     def __call__(self, writer: Writer) -> WriteMemoriesResponse:
         namespace = writer.namespace(self.namespace) or writer.create_namespace(self.namespace)
         namespace = self._bind(writer, namespace)
-        newer = _newer_memories(writer, namespace, self.seq)
+        newer = _Newer(namespace.embedding_dimension)
+        for id, vectors in _newer_memories(writer, namespace, self.seq):
+            newer.add(id, vectors)
         receipts = []
         for i, thought in enumerate(self.thoughts):
             receipt = self._write(writer, namespace, thought, newer, f"drafts[{i}]")
-            newer.append((receipt.memory.id, thought.vectors))
+            newer.add(receipt.memory.id, thought.vectors)
             receipts.append(receipt)
         return WriteMemoriesResponse(receipts=receipts)
 
@@ -214,7 +223,7 @@ class WriteOperation:
         writer: Writer,
         namespace: NamespaceRecord,
         thought: Thought,
-        newer: list[tuple[str, Vector]],
+        newer: "_Newer",
         field: str,
     ) -> WriteReceipt:
         draft = thought.draft
@@ -225,11 +234,12 @@ class WriteOperation:
             embedding_model=namespace.embedding_model,
             embedding_dimension=namespace.embedding_dimension,
         )
-        replaced = [
+        found = [
             self._replaced(writer, namespace, id, f"{field}.supersedes[{i}]")
             for i, id in enumerate(draft.supersedes)
         ]
-        duplicate = self._duplicate(writer, namespace, thought, newer)
+        replaced = {old.id: old for old in found}
+        duplicate = self._duplicate(writer, namespace, thought, newer, replaced)
         if duplicate is not None:
             old, similarity = duplicate
             if draft.on_duplicate is OnDuplicate.REJECT:
@@ -240,13 +250,24 @@ class WriteOperation:
                 )
             if old.superseded_by:
                 # What was replaced is said again: both stand, marked, and nothing is hidden.
-                return self._conflict(writer, memory, thought, old, similarity)
-            return self._merge(writer, memory, thought, old, similarity)
-        memory.supersedes = [old.id for old in replaced]
+                memory.supersedes = list(replaced)
+                receipt = self._conflict(writer, memory, thought, old, similarity)
+            else:
+                receipt = self._merge(writer, memory, thought, old, similarity, list(replaced))
+            receipt.related += self._supersede(writer, thought, replaced, receipt.memory)
+            return receipt
+        memory.supersedes = list(replaced)
         stored = writer.put_memory(memory, thought.vectors)
+        related = self._supersede(writer, thought, replaced, stored)
+        action = Action.SUPERSEDED if replaced else Action.CREATED
+        return WriteReceipt(action=action, memory=stored, related=related)
+
+    def _supersede(
+        self, writer: Writer, thought: Thought, replaced: dict[str, Memory], by: Memory
+    ) -> list[Related]:
         related = []
-        for old in replaced:
-            writer.put_memory(replace(old, superseded_by=stored.id), former="superseded")
+        for old in replaced.values():
+            writer.put_memory(replace(old, superseded_by=by.id), former="superseded")
             related.append(
                 Related(
                     id=old.id,
@@ -254,14 +275,19 @@ class WriteOperation:
                     similarity=_cosine(writer.vectors(old.id), thought.vectors),
                 )
             )
-        action = Action.SUPERSEDED if replaced else Action.CREATED
-        return WriteReceipt(action=action, memory=stored, related=related)
+        return related
 
     def _replaced(self, writer: Writer, namespace: NamespaceRecord, id: str, field: str) -> Memory:
         id = check_id(id, field)
         old = writer.memory(id)
         # Another namespace's memory is as unknown here as one that never was.
         old = found(old if old and old.namespace == namespace.name else None, "memory", id, field)
+        if old.invalidate_time is not None:
+            raise FailedPreconditionError(
+                f"{field}: memory {id} was forgotten; leave it out, or restore it before",
+                reason="INVALIDATED",
+                field=field,
+            )
         if old.superseded_by:
             raise FailedPreconditionError(
                 f"{field}: {id} is already superseded by {old.superseded_by}; supersede that one",
@@ -275,35 +301,62 @@ class WriteOperation:
         writer: Writer,
         namespace: NamespaceRecord,
         thought: Thought,
-        newer: list[tuple[str, Vector]],
+        newer: "_Newer",
+        replaced: Collection[str],
     ) -> tuple[Memory, float] | None:
         """The memory that says the same already, with its cosine: by equal content, or by a near vector whose
-        text carries the same facts."""
+        text carries the same facts. One that was superseded only where no current one says it."""
         if thought.draft.on_duplicate is OnDuplicate.KEEP:
             return None
-        exact = writer.by_content_hash(namespace.number, thought.digest)
-        near = [(id, None) for id in thought.likely] + [(id, vectors) for id, vectors in reversed(newer)]
+        hidden: tuple[Memory, float] | None = None
+        for id in self._exact(writer, namespace, thought):
+            old = writer.memory(id)
+            if old is None or old.invalidate_time is not None or id in replaced:
+                continue
+            if old.content == thought.draft.content:
+                said = old, _cosine(writer.vectors(id), thought.vectors)
+                if not old.superseded_by:
+                    return said
+                hidden = hidden or said
         best: tuple[Memory, float] | None = None
-        for id, vectors in ([(exact, None)] if exact else []) + near:
-            if vectors is None:
-                vectors = writer.vectors(id)
-            cosine = _cosine(vectors, thought.vectors)
-            if id != exact and (cosine < self.merge_threshold or (best is not None and cosine <= best[1])):
+        for id in dict.fromkeys([*thought.likely, *newer.near(thought.vectors, self.merge_threshold)]):
+            cosine = _cosine(writer.vectors(id), thought.vectors)
+            if cosine < self.merge_threshold or id in replaced:
                 continue
             old = writer.memory(id)
-            if old is None or old.invalidate_time is not None or old.id in thought.draft.supersedes:
+            if old is None or old.invalidate_time is not None:
                 continue
-            if id == exact and old.content == thought.draft.content:
-                return old, cosine
+            standing = hidden if old.superseded_by else best
+            if standing is not None and cosine <= standing[1]:
+                continue
             if rust_core.facts_differ(old.content, thought.draft.content) is None:
-                best = old, cosine
-        return best
+                if old.superseded_by:
+                    hidden = old, cosine
+                else:
+                    best = old, cosine
+        return best or hidden
+
+    def _exact(self, writer: Writer, namespace: NamespaceRecord, thought: Thought) -> list[str]:
+        """Ids of the memories that may hold the very same text: the oldest, and where that was superseded,
+        those marked as in conflict with what replaced it."""
+        oldest = writer.by_content_hash(namespace.number, thought.digest)
+        if oldest is None:
+            return []
+        old = writer.memory(oldest)
+        current = writer.memory(old.superseded_by) if old and old.superseded_by else None
+        return [oldest, *(current.conflicts_with if current else ())]
 
     def _merge(
-        self, writer: Writer, memory: Memory, thought: Thought, old: Memory, similarity: float
+        self,
+        writer: Writer,
+        memory: Memory,
+        thought: Thought,
+        old: Memory,
+        similarity: float,
+        replaced: list[str],
     ) -> WriteReceipt:
         related = [Related(id=old.id, relation="merged", similarity=similarity)]
-        if _same_evidence(writer, memory, old):
+        if not replaced and _same_evidence(writer, memory, old):
             return WriteReceipt(action=Action.UNCHANGED, memory=old, related=related)
         assert memory.event_time is not None
         merged = replace(
@@ -319,8 +372,14 @@ class WriteOperation:
             event_time=max(old.event_time or memory.event_time, memory.event_time),
             valid_until=memory.valid_until or _still_valid(old, writer.now),
             source=memory.source or old.source,
+            supersedes=list(dict.fromkeys(old.supersedes + replaced)),
         )
-        stored = writer.put_memory(merged, thought.vectors, former="merged")
+        # Said again word for word, only its times move: there is no former text to keep, and a text that is
+        # said every day must not grow a revision a day.
+        again = replace(merged, event_time=old.event_time) == old
+        stored = writer.put_memory(
+            merged, None if again else thought.vectors, former="" if again else "merged"
+        )
         return WriteReceipt(action=Action.MERGED, memory=stored, related=related)
 
     def _conflict(
@@ -347,6 +406,28 @@ def dimension_mismatch(given: int, namespace: NamespaceRecord, field: str) -> Fa
         reason="DIMENSION_MISMATCH",
         field=field,
     )
+
+
+class _Newer:
+    """Memories that the index did not show when the drafts were thought about: looked at all at once, since
+    a batch compares every draft with all before it."""
+
+    def __init__(self, dimension: int) -> None:
+        self._ids: list[str] = []
+        self._firsts = np.empty((16, dimension), dtype=np.float32)  # each one's first passage
+
+    def add(self, id: str, vectors: Vector) -> None:
+        if len(self._ids) == len(self._firsts):
+            self._firsts = np.concatenate([self._firsts, np.empty_like(self._firsts)])
+        self._firsts[len(self._ids)] = vectors[0]
+        self._ids.append(id)
+
+    def near(self, vectors: Vector, threshold: float) -> list[str]:
+        """Ids whose first passage is as near as `threshold`, newest first."""
+        if math.isinf(threshold):
+            return []
+        cosines = self._firsts[: len(self._ids)] @ vectors[0]
+        return [self._ids[i] for i in np.flatnonzero(cosines >= threshold - 1e-5)[::-1]]
 
 
 def _newer_memories(writer: Writer, namespace: NamespaceRecord, seq: int) -> list[tuple[str, Vector]]:
