@@ -303,7 +303,7 @@ def test_a_refused_call_that_worked_with_other_arguments_is_a_lesson(run_of, ass
         outcome=Outcome.SUCCESS,
     )
     lessons = look_back(trajectory)
-    assert "Error: total price is 305" in lessons[1].lesson.problem
+    assert lessons[1].lesson.problem == "book. Error: total price is 305"
     assert lessons[1].lesson.solution == "book(amount=305)"
     assert_proven(trajectory, lessons)
 
@@ -404,3 +404,58 @@ def test_steps_without_usable_numbers_are_counted_from_one(run_of):
     for step in trajectory.steps:
         step.number = 0
     assert look_back(trajectory) == expected
+
+
+def test_a_goal_that_no_step_says_is_proven_by_sentences_that_say_most_of_it_or_by_none(run_of):
+    goal = "Which year was the band of the singer Scott Stapp founded?"
+    search = {"tool": "Search", "arguments": {"input": "Scott Stapp"}, "gives": "the voice of Creed"}
+    finish = {"tool": "Finish", "arguments": {"input": "1994"}, "gives": "Answer is CORRECT"}
+    said = "I need to find the band of the singer Scott Stapp, then the year it was founded."
+    (found,) = look_back(run_of(goal, {"text": said, **search}, finish))
+    assert [e.quote for e in found.lesson.evidence if e.field == "problem"] == [said]
+    (found,) = look_back(run_of(goal, {"text": "I look up Scott Stapp first.", **search}, finish))
+    assert found.lesson.problem == goal
+    assert [e for e in found.lesson.evidence if e.field == "problem"] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "filler"),
+    [
+        ("I'm looking to book a flight to Seattle.", "Can you help me with that, please?"),
+        ("我想订一张去西雅图的机票。", "能不能帮我看看这个？"),
+    ],
+)
+def test_the_request_is_what_the_customer_wants_and_not_the_filler_around_it(run_of, asked, filler):
+    trajectory = run_of(
+        "",
+        {"role": Role.USER, "text": f"{filler}"},
+        {"role": Role.USER, "text": f"{asked}{filler}" if "我" in asked else f"{asked} {filler}"},
+        {"tool": "book", "arguments": {"to": "SEA"}, "gives": '{"id": 7}'},
+        {"role": Role.USER, "text": "Thanks!"},
+        {"text": "Your flight has been booked."},
+        outcome=Outcome.SUCCESS,
+    )
+    (found,) = look_back(trajectory)
+    assert found.lesson.problem == asked
+
+
+def test_a_dialogue_without_a_call_teaches_what_was_needed(run_of, assert_proven):
+    trajectory = run_of(
+        "Change a flight",
+        {"role": Role.USER, "text": "I want to change my flight from JFK."},
+        {"text": "To proceed, I will need your user ID and reservation ID."},
+        {"role": Role.USER, "text": "I do not have them."},
+        {"text": "You're welcome! Safe travels."},
+        outcome=Outcome.SUCCESS,
+        task_type="customer-service",
+    )
+    (found,) = look_back(trajectory)
+    assert found.lesson.solution == "To proceed, I will need your user ID and reservation ID."
+    assert_proven(trajectory, [found])
+
+
+def test_the_answer_is_not_told_twice(run_of):
+    said = "Creed disbanded in 2004. So the answer is 2004."
+    finish = {"tool": "Finish", "arguments": {"input": "2004"}, "gives": "Answer is CORRECT"}
+    (found,) = look_back(run_of("When did Creed disband?", {"text": said, **finish}))
+    assert found.lesson.solution == "Finish[2004]. Creed disbanded in 2004."

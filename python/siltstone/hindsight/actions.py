@@ -51,7 +51,7 @@ _NEW_KEYS = (
 _OLD_KEYS = ("old_string", "old_str", "old_text", "old", "search", "find")
 _TOKEN = re.compile(r"[^\s'\"|;&<>(){},]+")
 _MAX_ARGUMENT = 48
-_MOST_ARGUMENTS = 2
+_MOST_ARGUMENTS = 4
 _MAX_COMMAND = 4_000  # no rule needs more of a script
 
 

@@ -12,7 +12,7 @@ from siltstone.hindsight.building import FAILED, STATED, VERIFIED, build
 from siltstone.hindsight.failure import error_line, result_failed, result_worked
 from siltstone.hindsight.quoting import Piece, word_count
 from siltstone.hindsight.run import Run, is_success
-from siltstone.hindsight.signals import is_courtesy, is_question
+from siltstone.hindsight.signals import is_courtesy, is_question, repeats_answer
 from siltstone.model import ExtractedLesson, Outcome, Step
 
 _BROWSING_WORDS = 60.0  # of a solution's 120; the rest is for the answer
@@ -71,7 +71,10 @@ def _reasoned(run: Run, answer: Step | None, *, browsing: bool) -> list[Piece]:
         if final
         else []
     )
-    return said[-2:] + ([answer_piece(answer)] if answer is not None and browsing else [])
+    telling = [piece for piece in said if not repeats_answer(piece.text)] or said
+    return telling[-2 if browsing else -1 :] + (
+        [answer_piece(answer)] if answer is not None and browsing else []
+    )
 
 
 def _browsed(run: Run) -> list[Piece]:

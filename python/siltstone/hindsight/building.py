@@ -1,5 +1,6 @@
 """From the pieces that a rule found to a lesson."""
 
+from siltstone.hindsight.instructions import TAG
 from siltstone.hindsight.quoting import Piece, compose
 from siltstone.hindsight.run import Run
 from siltstone.model import ExtractedLesson, Lesson, Outcome, Step
@@ -30,16 +31,20 @@ def build(
     answer, answer_evidence = compose("solution", solution or [], SOLUTION_WORDS, run.masker)
     if not asked or not (answer or cause or outcome is Outcome.FAILURE):
         return None
+    evidence = [*asked_evidence, *cause_evidence, *answer_evidence]
+    tags = run.tags(steps, " ".join([asked, cause, answer]))
+    if any(entry.step in run.flagged for entry in evidence):
+        tags.append(TAG)
     return ExtractedLesson(
         lesson=Lesson(
             problem=asked,
             root_cause=cause,
             solution=answer,
-            evidence=[*asked_evidence, *cause_evidence, *answer_evidence],
+            evidence=evidence,
         ),
         task_type=run.trajectory.task_type or task_type,
         outcome=outcome,
         tools_used=list(run.tools_used),
-        tags=run.tags(steps, " ".join([asked, cause, answer])),
+        tags=tags,
         confidence=confidence,
     )

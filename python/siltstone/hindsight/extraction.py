@@ -12,7 +12,7 @@ from siltstone.hindsight.quoting import Piece
 from siltstone.hindsight.run import Run, is_success
 from siltstone.hindsight.service import is_service, service_lessons
 from siltstone.hindsight.signals import gave_up, is_courtesy, is_question
-from siltstone.model import ExtractedLesson, Outcome, Trajectory
+from siltstone.model import ExtractedLesson, Outcome, Role, Trajectory
 
 EXTRACTOR = "rules/1"
 _MOST_LESSONS = 8
@@ -27,7 +27,7 @@ def look_back(trajectory: Trajectory) -> list[ExtractedLesson]:
     trajectory always gives the same lessons, the most telling first.
     """
     run = Run(_numbered(trajectory))
-    if run.outcome is Outcome.UNKNOWN and _gave_up(run):
+    if run.outcome is Outcome.UNKNOWN and not is_service(run) and _gave_up(run):
         run.outcome = Outcome.FAILURE
     fixes = find_fixes(run)
     if is_service(run):
@@ -45,18 +45,31 @@ def look_back(trajectory: Trajectory) -> list[ExtractedLesson]:
 
 
 def observed_outcome(trajectory: Trajectory) -> Outcome:
-    """How a run ended by its own log: SUCCESS where the check that failed was seen to pass after a change,
-    FAILURE where the agent says that it gave up, else UNKNOWN."""
+    """How a run ended by its own log: SUCCESS where the answer was graded right, or the check that failed was
+    seen to pass after a change; FAILURE where it was graded wrong, the agent gave up, or the log ends in an
+    error; else UNKNOWN. A service dialogue tells neither: customers thank for the wrong booking, and a
+    refusal may be what the rules demand."""
     run = Run(_numbered(trajectory))
-    if _gave_up(run):
-        return Outcome.FAILURE
-    fixes = find_fixes(run)
     answer = run.answer_step
     if answer is not None and answer.result.strip() in {"Answer is CORRECT", "Answer is INCORRECT"}:
         return Outcome.FAILURE if run.failed(answer) else Outcome.SUCCESS
+    if _ended_in_error(run):
+        return Outcome.FAILURE
+    if is_service(run):
+        return Outcome.UNKNOWN
+    if _gave_up(run):
+        return Outcome.FAILURE
+    # The same call made in another way proves that call, not the run.
+    fixes = [fix for fix in find_fixes(run) if not fix.retry]
     if any(fix.proof for fix in fixes) and (says_solved(run) or fixes[-1].again):
         return Outcome.SUCCESS
     return Outcome.UNKNOWN
+
+
+def _ended_in_error(run: Run) -> bool:
+    """Whether the run stopped at a report of failure that is nobody's action."""
+    last = run.steps[-1] if run.steps else None
+    return last is not None and last.role is Role.TOOL and not last.tool and run.failed(last)
 
 
 def _numbered(trajectory: Trajectory) -> Trajectory:

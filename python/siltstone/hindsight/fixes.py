@@ -135,7 +135,10 @@ def _lesson(run: Run, fix: Fix, until: int, *, with_goal: bool) -> ExtractedLess
     problem: list[Piece] = run.goal_pieces(36) if with_goal else []
     if fix.failing:
         line = error_line(fix.failing.result)
-        if not with_goal:
+        if not with_goal and fix.retry and line and not command_of(fix.failing):
+            # The arguments of one call teach nothing about the next; what was refused does.
+            problem.append(Piece(fix.failing.tool, None, []))
+        elif not with_goal:
             problem.append(action_piece(fix.failing, 20))
         if line:
             problem.append(Piece(line, fix.failing.number))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from siltstone.hindsight.instructions import instruction_like
 from siltstone.hindsight.masking import Masker
 from siltstone.model import LessonEvidence
 
@@ -103,8 +104,9 @@ def compose(
 ) -> tuple[str, list[LessonEvidence]]:
     """Join pieces to a field of at most about `words` words, with the evidence for it; secrets are masked.
 
-    A piece that repeats an earlier one adds nothing. A quote that holds a secret is shortened to its longest
-    part without one, so that evidence stays verbatim and gives nothing away.
+    A piece that repeats an earlier one adds nothing, nor does one that gives orders to its reader. A quote
+    that holds a secret is shortened to its longest part without one, so that evidence stays verbatim and
+    gives nothing away.
     """
     shown: list[str] = []
     evidence: list[LessonEvidence] = []
@@ -116,6 +118,9 @@ def compose(
         text = _plain(masker.mask(piece.text, raw))
         if not text or (text != raw and not text.strip("* ")):
             continue
+        # A lesson is read by agents: orders that a log holds must not reach them by this way.
+        if instruction_like(text):
+            continue
         if any(_same(text, earlier) for earlier in shown):
             continue
         shown.append(text)
@@ -125,7 +130,9 @@ def compose(
             quotes = [(piece.step, masker.safe_part(piece.text, raw))]
         for step, safe in quotes:
             entry = LessonEvidence(field=name, step=step, quote=safe)
-            if safe and entry not in evidence and len(evidence) < _MAX_EVIDENCE:
+            if not safe or entry in evidence or instruction_like(safe):
+                continue
+            if len(evidence) < _MAX_EVIDENCE:
                 evidence.append(entry)
     return _join(shown, joiner), evidence
 

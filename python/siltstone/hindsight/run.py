@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from siltstone.hindsight.actions import change_strength, command_of, is_answer, is_thinking, signature
 from siltstone.hindsight.failure import error_codes, is_reading, result_failed
+from siltstone.hindsight.instructions import flagged_steps
 from siltstone.hindsight.masking import Masker
 from siltstone.hindsight.quoting import CJK, Piece, cut, is_chinese, sentences, window, word_count
 from siltstone.hindsight.signals import is_courtesy
@@ -26,10 +27,13 @@ _STOP = frozenset(
         r"\w+",
         "a an and are as at be been but by can could do does for from had has have how i if in into is it its"
         " let me my need not now of on or our please so that the their then there this to up want was we were"
-        " what when where which who why will with would you your first",
+        " what when where which who why will with would you your first s t",
     )
 )
 _WORD = re.compile(r"[A-Za-z0-9_][\w.:/-]*[A-Za-z0-9_]|[A-Za-z0-9_]")
+_EARLY = 6  # steps in which an agent says what it is about to do
+_MOST_RESTATING = 3
+_RESTATED = 0.7  # share of a goal's words that quotes must hold to prove it
 
 
 class Run:
@@ -46,6 +50,7 @@ class Run:
             or result_failed(step.result, reading=is_reading(step.tool, command_of(step)))
             for step in self.steps
         }
+        self.flagged = set(flagged_steps(trajectory))
         self._place = {step.number: place for place, step in enumerate(self.actions)}
         self._signatures = {step.number: signature(step) for step in self.actions}
 
@@ -130,22 +135,30 @@ class Run:
             chosen.append(Piece(shown, None, self._where_said(shown)))
             left -= word_count(shown)
         if chosen and not any(piece.quotes for piece in chosen):
-            chosen[0].quotes = self._nearest_said(" ".join(piece.text for piece in chosen))
+            chosen[0].quotes = self._restated(" ".join(piece.text for piece in chosen))
         return chosen
 
     def _where_said(self, text: str) -> list[tuple[int, str]]:
         return next(([(step.number, text)] for step in self.steps if text in step.text), [])
 
-    def _nearest_said(self, text: str) -> list[tuple[int, str]]:
-        """The early sentence that shares most words with a goal that no step repeats."""
-        wanted = content_words(text)
-        best: tuple[int, list[tuple[int, str]]] = (0, [])
-        for step in self.steps[:6]:
-            for sentence in sentences(step.text) if step.role in (Role.AGENT, Role.USER) else []:
-                shared = len(wanted & content_words(sentence))
-                if shared > best[0]:
-                    best = (shared, [(step.number, cut(sentence, 40))])
-        return best[1]
+    def _restated(self, text: str) -> list[tuple[int, str]]:
+        """Early sentences that together say most of a goal in other words; none where they do not."""
+        missing = wanted = content_words(text)
+        said = [
+            (content_words(shown), step.number, shown)
+            for step in self.steps[:_EARLY]
+            if step.role in (Role.AGENT, Role.USER)
+            for sentence in sentences(step.text)
+            if (shown := cut(sentence, 40))
+        ]
+        quotes: list[tuple[int, str]] = []
+        while said and len(quotes) < _MOST_RESTATING:
+            words, number, shown = max(said, key=lambda entry: (len(missing & entry[0]), -entry[1]))
+            if len(missing & words) < min(2, len(wanted)):
+                break
+            quotes.append((number, shown))
+            missing = missing - words
+        return sorted(quotes) if len(missing) <= (1 - _RESTATED) * len(wanted) else []
 
     def tags(self, steps: list[Step], text: str) -> list[str]:
         """Error codes and programs of some steps, at most eight; words of no language."""

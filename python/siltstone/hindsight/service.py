@@ -4,7 +4,14 @@ from siltstone.hindsight.actions import change_strength, command_of, is_browsing
 from siltstone.hindsight.building import FAILED, STATED, VERIFIED, build
 from siltstone.hindsight.quoting import Piece, sentences, word_count
 from siltstone.hindsight.run import Run, is_success
-from siltstone.hindsight.signals import is_conclusion, is_courtesy, is_question, is_request, policy_weight
+from siltstone.hindsight.signals import (
+    is_conclusion,
+    is_courtesy,
+    is_question,
+    is_request,
+    is_requirement,
+    policy_weight,
+)
 from siltstone.model import ExtractedLesson, Outcome, Role
 
 TASK_TYPE = "customer-service"
@@ -50,6 +57,21 @@ def service_lessons(run: Run) -> list[ExtractedLesson]:
             confidence=FAILED,
             task_type=TASK_TYPE,
         )
+    return [lesson] if lesson else _asked_back(run)
+
+
+def _asked_back(run: Run) -> list[ExtractedLesson]:
+    """A dialogue in which nothing was called or ruled: what the agent needed before it could go on."""
+    said = [piece for piece in run.pieces_said(run.steps) if is_requirement(piece.text)]
+    lesson = build(
+        run,
+        problem=_requests(run, 60),
+        solution=said[-1:],
+        steps=run.actions,
+        outcome=run.outcome,
+        confidence=STATED,
+        task_type=TASK_TYPE,
+    )
     return [lesson] if lesson else []
 
 

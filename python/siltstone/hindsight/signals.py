@@ -155,11 +155,30 @@ _COURTESY = re.compile(
     r"|请提供|请确认|感谢|谢谢|还有其他|很高兴",
     re.IGNORECASE,
 )
+_ANSWER = re.compile(
+    r"(?:so|therefore|thus|hence)?,? ?(?:the|my) (?:final )?answer is\b"
+    r"|(?:所以|因此|那么)?[，,]?(?:最终)?答案(?:是|为)",
+    re.IGNORECASE,
+)
+_REQUIREMENT = re.compile(
+    r"\b(?:I|we) (?:will |would |do |still )?(?:need|require)\b|\b(?:is|are) (?:required|needed|necessary)\b"
+    r"|需要您?(?:的|提供)|必须(?:先|提供)",
+    re.IGNORECASE,
+)
 _REQUEST = re.compile(
-    r"\b(?:want|need|would like|'d like|hoping|wish|trying to|help me|can (?:you|I|we)|could (?:you|I"
+    r"\b(?:want|need|would like|'d like|hoping|looking (?:to|for|into)|interested in|plan(?:ning)? to|wish"
+    r"|trying to|help me|can (?:you|I|we)|could (?:you|I"
     r"|we)|is (?:there|it possible)"
     r"|how (?:many|much|do|can)|due to|because|the reason|instead)\b|想|要|需要|能不能|可不可以|可以"
     r"|麻烦|希望|因为|怎么|为什么|帮",
+    re.IGNORECASE,
+)
+_FILLER = re.compile(
+    r"\b(?:can|could|would|will|is|are|do|does|there|it|you|i|we|me|us|my|your|please|just|really|still|maybe|be"
+    r"|able|possible|possibly|any|some|way|help|assist\w*|check|look|see|into|up|in|on|of|with|to|for|and|a|an|the"
+    r"|that|this|these|those|them|here|out|get|again|sorted|something|anything|else|if|need|want|like|hoping|know"
+    r"|let|so|but|though|understand|done|option|options|case|again|double|sure|due|because|i'd|i'm|d|m|s|hi|hello"
+    r"|how|what|much|good|great)\b|能不能|可不可以|可以|麻烦|帮我?|请|一下|您|你|我|吗|吧|呢|的|了|这个|那个|看看|查查",
     re.IGNORECASE,
 )
 _ASSENT = re.compile(
@@ -227,4 +246,22 @@ def is_courtesy(sentence: str) -> bool:
 
 
 def is_request(sentence: str) -> bool:
-    return _REQUEST.search(sentence) is not None and _ASSENT.search(sentence) is None
+    """Whether a customer asks for something in it, and says what: "Can you help with that?" does not."""
+    plain = _FILLER.sub(" ", sentence)
+    return (
+        _REQUEST.search(sentence) is not None
+        and _ASSENT.search(sentence) is None
+        and (
+            len(re.findall(r"[a-zA-Z]\w+", plain)) >= 2 or re.search(r"[\u3400-\u9fff]{2}", plain) is not None
+        )
+    )
+
+
+def repeats_answer(sentence: str) -> bool:
+    """Whether a sentence only hands in again what was found: "So the answer is 2004."."""
+    return _ANSWER.match(sentence) is not None
+
+
+def is_requirement(sentence: str) -> bool:
+    """Whether an agent says in it what it needs before it can go on."""
+    return not is_question(sentence) and _REQUIREMENT.search(sentence) is not None
