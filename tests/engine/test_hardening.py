@@ -240,6 +240,21 @@ def test_a_log_with_a_tool_name_too_long_for_a_label_still_teaches(mem: Local) -
     assert hindsight.receipts[0].memory.tools_used == []
 
 
+@pytest.mark.parametrize(
+    ("log", "field"),
+    [
+        ({"goal": "g"}, "data"),
+        ([1], "data"),
+        ([{"role": "user", "content": {"a": [[[[[[[[]]]]]]]]} | {"b": 2**70}}], "data.messages[0]"),
+    ],
+)
+def test_an_error_in_a_log_names_the_field_it_was_sent_in(mem: Local, log: Any, field: str) -> None:
+    with pytest.raises(siltstone.InvalidArgumentError) as caught:
+        mem.summarize_trajectory(log)
+    assert caught.value.field == field
+    assert str(caught.value).startswith(f"{field}: ")
+
+
 def test_a_step_with_a_tool_name_too_long_for_a_label_is_refused(mem: Local) -> None:
     task = mem.start_task("goal").id
     with pytest.raises(siltstone.InvalidArgumentError) as caught:
@@ -290,7 +305,7 @@ def test_a_path_that_is_no_directory_is_refused_with_the_reason(tmp_path: Path) 
     file.write_text("x")
     with pytest.raises(siltstone.FailedPreconditionError) as caught:
         siltstone.open(file, settings=HASHING)
-    assert caught.value.reason == "DATA_FORBIDDEN"
+    assert caught.value.reason == "DATA_UNUSABLE"
     assert str(file) in str(caught.value)
 
 
@@ -298,10 +313,33 @@ def test_the_index_of_another_store_is_not_served(tmp_path: Path) -> None:
     for name in ("one", "two"):
         with siltstone.open(tmp_path / name, settings=HASHING) as mem:
             mem.write(f"known to {name}")
+            mem.search("known")  # what nobody searches is not loaded, and not saved
+        assert list((tmp_path / name / "index").glob("*.snap"))
     shutil.rmtree(tmp_path / "two" / "index")
     shutil.copytree(tmp_path / "one" / "index", tmp_path / "two" / "index")
     with siltstone.open(tmp_path / "two", settings=HASHING) as mem:
         assert [hit.memory.summary for hit in mem.search("known").hits] == ["known to two"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "without label"])
+def test_a_damaged_snapshot_is_rebuilt(tmp_path: Path, damage: str) -> None:
+    with siltstone.open(tmp_path, settings=HASHING) as mem:
+        mem.write("容器之间无法通过服务名访问")
+        mem.search("容器")  # what nobody searches is not loaded, and not saved
+    [snapshot] = (tmp_path / "index").glob("*.snap")
+    whole = snapshot.read_bytes()
+    middle = len(whole) // 2
+    if damage == "cut":
+        snapshot.write_bytes(whole[:middle])
+    elif damage == "flipped":
+        snapshot.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    elif damage == "empty":
+        snapshot.write_bytes(b"")
+    else:
+        snapshot.with_suffix(".label").unlink()
+    with siltstone.open(tmp_path, settings=HASHING) as mem:
+        assert [hit.memory.summary for hit in mem.search("容器").hits] == ["容器之间无法通过服务名访问"]
+        assert mem.check().problems == []
 
 
 def test_an_index_newer_than_a_restored_store_is_not_served(tmp_path: Path) -> None:

@@ -81,6 +81,8 @@ def test_another_path_is_404_and_says_what_is_served(http: httpx2.Client) -> Non
         b'"x"',
         b"null",
         b'{"a": NaN}',
+        b'{"query": "x", "query": "y"}',
+        b'{"filter": {"ids": [], "ids": []}}',
         b"\xff\xfe{}",
         b"{" * 5,
         b"[" * 100_000,

@@ -127,7 +127,11 @@ class Collections:
         assert self._store is not None
         number, dimension = namespace.number, namespace.embedding_dimension
         birth = to_microseconds(namespace.create_time)
-        applied = self.index.load(number, dimension)
+        try:
+            applied = self.index.load(number, dimension)
+        except OSError:
+            log.exception("the snapshot of namespace %d cannot be read; its index is rebuilt", number)
+            applied = None
         if applied is None or _read_label(self._directory, number) != _Label(birth, applied):
             current = False
         else:

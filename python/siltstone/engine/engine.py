@@ -49,7 +49,7 @@ class Engine(Admin):
             raise FailedPreconditionError(
                 f"data: {path} cannot be a data directory ({error.strerror or error}); give a directory that "
                 "this user may write to",
-                reason="DATA_FORBIDDEN",
+                reason="DATA_UNUSABLE",
                 field="data",
             ) from error
         store = Store(path / "store", applier=collections.apply, map_size=settings.map_size)

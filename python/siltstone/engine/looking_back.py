@@ -21,7 +21,7 @@ from siltstone.engine.validate import (
     check_range,
     invalid,
 )
-from siltstone.errors import DeadlineExceededError, FailedPreconditionError
+from siltstone.errors import DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
 from siltstone.hindsight import (
     EXTRACTOR,
     Reading,
@@ -187,7 +187,13 @@ def _reading(request: SummarizeTrajectoryRequest) -> Reading:
     if request.trajectory is None:
         if not request.data.strip():
             raise invalid("trajectory", "is missing; give a trajectory, or a log in data")
-        return read_trajectory(request.data, goal=request.goal, outcome=request.outcome)
+        try:
+            return read_trajectory(request.data, goal=request.goal, outcome=request.outcome)
+        except InvalidArgumentError as error:
+            # The reader names places in the log, or the log itself; the caller knows it as `data`.
+            inside = "" if error.field in ("", "source") else f".{error.field}"
+            problem = error.message.removeprefix(f"{error.field}: ")
+            raise invalid(f"data{inside}", problem, error.reason) from None
     trajectory = replace(
         request.trajectory,
         goal=request.goal or request.trajectory.goal,

@@ -99,7 +99,7 @@ async def _read(request: Request) -> bytes | None:
 
 def _parse(body: bytes) -> dict[str, Any]:
     try:
-        given = json.loads(body.decode(), parse_constant=_no_constant)
+        given = json.loads(body.decode(), parse_constant=_no_constant, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         raise InvalidArgumentError(
             f"body: not JSON: {error}; send an object with the request's fields, {{}} for none",
@@ -110,6 +110,16 @@ def _parse(body: bytes) -> dict[str, Any]:
         raise InvalidArgumentError(
             "body: expected an object with the request's fields, {} for none", reason="NOT_JSON", field="body"
         )
+    return given
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; of a key given twice, one value would be dropped in silence."""
+    given: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in given:
+            raise ValueError(f"the key {key!r} stands twice in one object")
+        given[key] = value
     return given
 
 
