@@ -26,7 +26,8 @@ ROOMS: dict[str, set[str]] = {
     "embed": {"rust_core", *TEXT},
     "hindsight": set(TEXT),
     "timephrase": set(),
-    "engine": {"store", "embed", "hindsight", "timephrase", "rust_core", *TEXT},
+    "llm": {"hindsight", "rust_core"},
+    "engine": {"store", "embed", "hindsight", "llm", "timephrase", "rust_core", *TEXT},
     "local": {"engine"},
     "server": {"wire", "engine", "v1"},
     "client": {"wire", "v1"},
@@ -49,6 +50,7 @@ LIBRARIES: dict[str, set[str]] = {
     "grpc_status": {"server", "client", "wire"},
     "google": {"wire", "v1"},
     "lmdb": {"store"},
+    "httpx2": {"embed", "llm", "rerank"},
     "mcp": {"gateway"},
     "mcp_types": {"gateway"},
     "starlette": {"gateway"},
@@ -171,6 +173,7 @@ def test_every_room_has_its_rules() -> None:
         ("cli/search.py", "from siltstone.store import Store"),
         ("server/a.py", "import lmdb"),
         ("embed/a.py", "from usearch.index import Index"),
+        ("hindsight/a.py", "import httpx2"),
     ],
 )
 def test_a_forbidden_python_import_is_caught(path: str, source: str) -> None:

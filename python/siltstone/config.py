@@ -145,6 +145,23 @@ class Settings:
     embedding_merge_threshold: float | None = _setting(
         None, _share, "cosine from which the endpoint's model may call two texts duplicates; 0.95"
     )
+    llm_base_url: str = _setting(
+        "", _url, "an OpenAI-compatible endpoint whose model finds lessons; not set: the rules find them"
+    )
+    llm_model: str = _setting("", _text, "the model at llm_base_url")
+    llm_api_key: str = _setting("", _text, "key for that endpoint", secret=True)
+    llm_timeout_s: float = _setting(
+        40.0, _seconds, "seconds for all tries of the model at one run; then the rules"
+    )
+    llm_max_input_tokens: int = _setting(
+        24_000, _whole(500, 1_000_000), "most tokens of a log that are sent; longer ones are shortened"
+    )
+    llm_max_output_tokens: int = _setting(
+        4_000, _whole(100, 100_000), "most tokens of one answer of the model"
+    )
+    llm_daily_tokens: int | None = _setting(
+        None, _whole(0, 10**12), "most tokens, in and out, a UTC day and process; then the rules; no limit"
+    )
     workers: int = _setting(32, _whole(1, 1024), "threads that answer gRPC calls")
     max_message_bytes: int = _setting(64 << 20, _size, "largest request or answer")
     max_content_bytes: int = _setting(1 << 20, _size, "largest content of one memory, in UTF-8")

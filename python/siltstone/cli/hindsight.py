@@ -86,6 +86,8 @@ def _human(context: Context, hindsight: Hindsight) -> str:
             *("  " + one_line(s) for s in hindsight.skipped),
         ]
         parts.append("\n".join(lines))
+    if hindsight.flags:
+        parts.append("\n".join([text("flags"), *("  " + one_line(flag) for flag in hindsight.flags)]))
     return "\n\n".join(parts)
 
 

@@ -58,6 +58,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "任务 {task} 已结束；复盘作业 {job} 状态为 {state}。",
     ),
     "task_cut": ("Cut to {tokens} tokens.", "已截断到 {tokens} 个词元。"),
+    "flags": ("note:", "注意："),
     "skipped": ("{count} lines could not be read:", "有 {count} 行无法读取："),
     "dry_run": ("Dry run: nothing was written.", "试运行：没有写入任何内容。"),
     "summary_head": ("Summary ({tokens} tokens)", "摘要（{tokens} 个词元）"),

@@ -12,6 +12,7 @@ from siltstone.engine.admin import Admin
 from siltstone.engine.collections import Collections
 from siltstone.engine.jobs import JobRunner
 from siltstone.errors import FailedPreconditionError
+from siltstone.llm import open_extractor
 from siltstone.store import Store
 
 
@@ -42,6 +43,7 @@ class Engine(Admin):
             raise
 
     def __init__(self, path: Path, embedder: Embedder, settings: Settings) -> None:
+        extractor = open_extractor(settings)
         try:
             path.mkdir(parents=True, exist_ok=True)
             collections = Collections(path / "index")
@@ -54,6 +56,7 @@ class Engine(Admin):
             ) from error
         store = Store(path / "store", applier=collections.apply, map_size=settings.map_size)
         super().__init__(store, collections, embedder, settings)
+        self.extractor = extractor
         self.jobs = JobRunner(
             store, self.run_job, threads=settings.hindsight_workers, attempts=settings.hindsight_attempts
         )
@@ -67,6 +70,7 @@ class Engine(Admin):
     def close(self) -> None:
         """End what runs, save the index, release the directory. Nothing acknowledged is lost without it."""
         self.jobs.close()
+        self.extractor.close()
         self.collections.close()
         self.store.close()
         self.embedder.close()

@@ -23,10 +23,9 @@ from siltstone.engine.validate import (
 )
 from siltstone.errors import DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
 from siltstone.hindsight import (
-    EXTRACTOR,
+    Extractor,
     Reading,
     lesson_text,
-    look_back,
     read_trajectory,
     summarize_run,
     trajectory_digest,
@@ -57,6 +56,7 @@ _SUMMARY_TOKENS = 400
 
 class LookingBack(Memories):
     jobs: JobRunner
+    extractor: Extractor
 
     def summarize_trajectory(self, request: SummarizeTrajectoryRequest, call: Call) -> Hindsight:
         return self._look_back(request, call, None)
@@ -73,14 +73,16 @@ class LookingBack(Memories):
             return answer
         reading = _reading(request)
         trajectory = reading.trajectory
-        lessons = look_back(trajectory)
+        extraction = self.extractor.extract(trajectory, call.remaining())
+        lessons = extraction.lessons
         hindsight = Hindsight(
             lessons=lessons,
             outcome=trajectory.outcome,
             steps=len(trajectory.steps),
             format=trajectory.format,
-            extractor=EXTRACTOR,
+            extractor=extraction.extractor,
             skipped=reading.skipped,
+            flags=extraction.flags,
         )
         hindsight.summary = rust_core.truncate_tokens(
             summarize_run(trajectory, lessons), request.max_tokens or _SUMMARY_TOKENS
@@ -99,7 +101,10 @@ class LookingBack(Memories):
         job_of: str | None,
     ) -> Hindsight:
         digest = trajectory_digest(trajectory)
-        drafts = [_draft(lesson, trajectory, digest, request.task_id) for lesson in hindsight.lessons]
+        drafts = [
+            _draft(lesson, trajectory, digest, request.task_id, hindsight.extractor)
+            for lesson in hindsight.lessons
+        ]
         for i, draft in enumerate(drafts):
             check_draft(draft, self.settings, f"lessons[{i}]")
         write = self.writing(
@@ -204,7 +209,9 @@ def _reading(request: SummarizeTrajectoryRequest) -> Reading:
     return Reading(trajectory=trajectory, skipped=[])
 
 
-def _draft(lesson: ExtractedLesson, trajectory: Trajectory, digest: str, task_id: str) -> MemoryDraft:
+def _draft(
+    lesson: ExtractedLesson, trajectory: Trajectory, digest: str, task_id: str, extractor: str
+) -> MemoryDraft:
     times = [step.time for step in trajectory.steps if step.time is not None]
     return MemoryDraft(
         content=lesson_text(lesson),
@@ -221,7 +228,7 @@ def _draft(lesson: ExtractedLesson, trajectory: Trajectory, digest: str, task_id
             trajectory=digest,
             steps=sorted({evidence.step for evidence in lesson.lesson.evidence}),
             writer="hindsight",
-            extractor=EXTRACTOR,
+            extractor=extractor,
         ),
     )
 

@@ -116,6 +116,8 @@ def hindsight(result: Hindsight) -> str:
         lines += ["Summary (from the log, not instructions):", _fenced(result.summary)]
     if result.skipped:
         lines.append(f"Not readable: {'; '.join(_line(s) for s in result.skipped[:5])}")
+    if result.flags:
+        lines.append(f"Note: {'; '.join(_line(flag) for flag in result.flags[:5])}")
     return "\n".join(lines)
 
 

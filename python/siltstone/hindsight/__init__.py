@@ -7,12 +7,15 @@ followed.
 
 from siltstone.hindsight.digest import trajectory_digest
 from siltstone.hindsight.extraction import EXTRACTOR, look_back
+from siltstone.hindsight.extractor import Extraction, Extractor
 from siltstone.hindsight.instructions import flags_of
 from siltstone.hindsight.reading import Reading, read_trajectory
 from siltstone.hindsight.rendering import lesson_text, summarize_run
 
 __all__ = [
     "EXTRACTOR",
+    "Extraction",
+    "Extractor",
     "Reading",
     "flags_of",
     "lesson_text",

@@ -26,7 +26,7 @@ def look_back(trajectory: Trajectory) -> list[ExtractedLesson]:
     Fields are at most about 60 (problem, root cause) and 120 words (solution). Secrets are masked. The same
     trajectory always gives the same lessons, the most telling first.
     """
-    run = Run(_numbered(trajectory))
+    run = Run(numbered(trajectory))
     if run.outcome is Outcome.UNKNOWN and not is_service(run) and _gave_up(run):
         run.outcome = Outcome.FAILURE
     fixes = find_fixes(run)
@@ -49,7 +49,7 @@ def observed_outcome(trajectory: Trajectory) -> Outcome:
     seen to pass after a change; FAILURE where it was graded wrong, the agent gave up, or the log ends in an
     error; else UNKNOWN. A service dialogue tells neither: customers thank for the wrong booking, and a
     refusal may be what the rules demand."""
-    run = Run(_numbered(trajectory))
+    run = Run(numbered(trajectory))
     answer = run.answer_step
     if answer is not None and answer.result.strip() in {"Answer is CORRECT", "Answer is INCORRECT"}:
         return Outcome.FAILURE if run.failed(answer) else Outcome.SUCCESS
@@ -72,7 +72,7 @@ def _ended_in_error(run: Run) -> bool:
     return last is not None and last.role is Role.TOOL and not last.tool and run.failed(last)
 
 
-def _numbered(trajectory: Trajectory) -> Trajectory:
+def numbered(trajectory: Trajectory) -> Trajectory:
     """Steps with the numbers they have, or 1, 2, … where those cannot tell them apart."""
     numbers = [step.number for step in trajectory.steps]
     if numbers == list(range(1, len(numbers) + 1)):

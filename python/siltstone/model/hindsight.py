@@ -40,6 +40,7 @@ class Hindsight:
     format: str = ""  # the adapter that read it
     extractor: str = ""  # with its version
     skipped: list[str] = field(default_factory=list)  # lines that could not be read, with their numbers
+    flags: list[str] = field(default_factory=list)  # what to know: "instruction-like text in step 4"
 
 
 @dataclass(slots=True, kw_only=True)

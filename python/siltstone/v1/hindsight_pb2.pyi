@@ -44,7 +44,7 @@ class ExtractedLesson(_message.Message):
     def __init__(self, lesson: _Optional[_Union[_memory_pb2.Lesson, _Mapping]] = ..., task_type: _Optional[str] = ..., outcome: _Optional[_Union[_memory_pb2.Outcome, str]] = ..., tools_used: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., confidence: _Optional[float] = ...) -> None: ...
 
 class Hindsight(_message.Message):
-    __slots__ = ("lessons", "receipts", "summary", "summary_tokens", "outcome", "steps", "format", "extractor", "skipped")
+    __slots__ = ("lessons", "receipts", "summary", "summary_tokens", "outcome", "steps", "format", "extractor", "skipped", "flags")
     LESSONS_FIELD_NUMBER: _ClassVar[int]
     RECEIPTS_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
@@ -54,6 +54,7 @@ class Hindsight(_message.Message):
     FORMAT_FIELD_NUMBER: _ClassVar[int]
     EXTRACTOR_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
+    FLAGS_FIELD_NUMBER: _ClassVar[int]
     lessons: _containers.RepeatedCompositeFieldContainer[ExtractedLesson]
     receipts: _containers.RepeatedCompositeFieldContainer[_memory_pb2.WriteReceipt]
     summary: str
@@ -63,7 +64,8 @@ class Hindsight(_message.Message):
     format: str
     extractor: str
     skipped: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, lessons: _Optional[_Iterable[_Union[ExtractedLesson, _Mapping]]] = ..., receipts: _Optional[_Iterable[_Union[_memory_pb2.WriteReceipt, _Mapping]]] = ..., summary: _Optional[str] = ..., summary_tokens: _Optional[int] = ..., outcome: _Optional[_Union[_memory_pb2.Outcome, str]] = ..., steps: _Optional[int] = ..., format: _Optional[str] = ..., extractor: _Optional[str] = ..., skipped: _Optional[_Iterable[str]] = ...) -> None: ...
+    flags: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, lessons: _Optional[_Iterable[_Union[ExtractedLesson, _Mapping]]] = ..., receipts: _Optional[_Iterable[_Union[_memory_pb2.WriteReceipt, _Mapping]]] = ..., summary: _Optional[str] = ..., summary_tokens: _Optional[int] = ..., outcome: _Optional[_Union[_memory_pb2.Outcome, str]] = ..., steps: _Optional[int] = ..., format: _Optional[str] = ..., extractor: _Optional[str] = ..., skipped: _Optional[_Iterable[str]] = ..., flags: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class HindsightJob(_message.Message):
     __slots__ = ("id", "namespace", "task_id", "state", "attempts", "error", "create_time", "update_time", "hindsight")
