@@ -62,7 +62,10 @@ def test_a_malformed_log_is_refused_and_the_place_is_named(source, said):
 
 
 def test_an_unknown_format_names_the_known_ones():
-    with pytest.raises(InvalidArgumentError, match=r"OpenAI chat messages .* agent runs .* own trajectories"):
+    with pytest.raises(
+        InvalidArgumentError,
+        match=r"Codex session logs .* OpenAI chat messages .* agent runs .* own trajectories",
+    ):
         read_trajectory({"hello": 1})
 
 
@@ -118,6 +121,10 @@ NAMES = st.sampled_from(
             "number",
         ),
         *("time", "goal", "task", "outcome", "id", "type", "instructions", "error"),
+        *("payload", "call_id", "output", "input", "summary", "uuid", "data", "kwargs", "lc", "status"),
+        *("history", "model_output", "state", "info", "trajectory", "traj", "simulations", "reward"),
+        *("jsonrpc", "method", "params", "tool_use_id", "system", "object", "item", "isError"),
+        *("interacted_element", "metadata", "toolUseResult", "isSidechain", "calls", "query"),
     ]
 )
 LEAVES = (
@@ -127,7 +134,22 @@ LEAVES = (
     | st.floats()
     | st.text(max_size=30)
     | st.sampled_from(
-        ["user", "assistant", "tool", "AGENT", "success", "Error: x", "因为端口没开", '{"a": 1}', "\ud800"]
+        [
+            *(
+                "user",
+                "assistant",
+                "tool",
+                "AGENT",
+                "success",
+                "Error: x",
+                "因为端口没开",
+                '{"a": 1}',
+                "\ud800",
+            ),
+            *("function_call", "function_call_output", "reasoning", "message", "tool_use", "tool_result"),
+            *("response_item", "event_msg", "session_meta", "human", "ai", "2.0", "tools/call", "summary"),
+            *("browser_click", "response", "item.completed", "command_execution", "text", "exec_command_end"),
+        ]
     )
 )
 JSON = st.recursive(
@@ -138,15 +160,16 @@ JSON = st.recursive(
 STEP = st.dictionaries(NAMES, JSON, max_size=6)
 
 
+CONTAINERS = ["messages", "steps", "history", "traj", "trajectory", "output", "simulations"]
 LOG = (
     JSON
     | st.lists(STEP, max_size=4)
-    | st.fixed_dictionaries({"steps": st.lists(STEP, max_size=4)})
+    | st.dictionaries(st.sampled_from([*CONTAINERS, "goal", "info", "system"]), st.lists(STEP, max_size=4))
     | st.fixed_dictionaries({"messages": st.lists(STEP, max_size=4), "goal": st.text(max_size=20)})
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(LOG)
 def test_arbitrary_json_never_raises_anything_but_invalid_argument(value):
     try:

@@ -35,7 +35,7 @@ def build(
     tags = run.tags(steps, " ".join([asked, cause, answer]))
     if any(entry.step in run.flagged for entry in evidence):
         tags.append(TAG)
-    return ExtractedLesson(
+    lesson = ExtractedLesson(
         lesson=Lesson(
             problem=asked,
             root_cause=cause,
@@ -48,3 +48,5 @@ def build(
         tags=tags,
         confidence=confidence,
     )
+    # The pieces are masked one by one; a secret may still come with a tool's name, or from two pieces joined.
+    return run.masker.clean(lesson)

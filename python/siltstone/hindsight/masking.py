@@ -1,39 +1,23 @@
-"""Secrets of a trajectory: what must never get from a log into a lesson."""
+"""Keeps the secrets of a trajectory out of everything that is made of it."""
 
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
-from siltstone.model import Trajectory
+from siltstone.hindsight.secrets import is_placeholder, is_secret_name, named_secrets, secret_spans
+from siltstone.model import ExtractedLesson, Trajectory
 
 MASK = "***"
-_NAMES = r"pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential"
-_KEY = re.compile(
-    rf"(?:^|[_\-. ])(?:{_NAMES}|authorization|auth|cookie|otp|cvv|cvc|pin)s?$|密码|口令|令牌|密钥",
-    re.IGNORECASE,
-)
-_COUNTS = re.compile(r"(?:max|min|num|total|used|count|input|output|completion|prompt)[_\-. ]?tokens?$", re.I)
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_INLINE = [
-    re.compile(rf"(?:{_NAMES})[\"'\\]*[ \t]*[:=][ \t]*[\"'\\]*([^\s\"'\\,;&)}}]{{3,}})", re.IGNORECASE),
-    re.compile(rf"--?(?:{_NAMES})[= ][\"']?([^\s\"']{{3,}})", re.IGNORECASE),
-    re.compile(r"\bpassword\s+is\s+[\"'`]?((?=[^\s\"'`]*[\d!@#$%^&*])[^\s\"'`]{3,})", re.IGNORECASE),
-    re.compile(r"\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE),
-    re.compile(r"\bmysql\w*\b[^\n|]{0,200}?\s-p([^\s\"']{2,})"),
-    re.compile(r"://[^/\s:@]{0,100}:([^@\s/]{1,200})@"),
-    re.compile(r"(?:密码|口令|令牌|密钥)\s*(?:是|为|：|:|=)\s*[「“\"'`]?([^\s，。；,;」”\"'`]{3,})"),
-    re.compile(
-        r"\b(sk-[A-Za-z0-9_-]{8,}|gh[pousr]_[A-Za-z0-9]{16,}|glpat-[\w-]{8,}|AKIA[0-9A-Z]{12,}"
-        r"|xox[abpr]-[\w-]{8,}|eyJ[\w-]{10,}\.[\w-]+\.[\w-]+)"
-    ),
-]
-_MAX_SCANNED = 200_000
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether an argument of this name holds a secret: ``password``, ``api_key``, ``accessToken``, 密码."""
-    plain = _CAMEL.sub("_", name)
-    return _KEY.search(plain) is not None and _COUNTS.search(plain) is None
+_MAX_SCANNED = 200_000  # characters at either end of a text; nothing is quoted from further inside
+_LEAST = 3  # shorter values are masked where they stand, not wherever the same letters do
+_LEAST_PLAIN = 6  # of letters alone, told in a text: a shorter one may be any word
+_PART = 6  # characters of a cut-off secret that give it away
+_WORD = "0-9A-Za-z_"
+_PAIRS = re.compile(r"=\"?([^;&\s\"]{8,})")
+_BREAKS = re.compile(r"\\n|[\r\n]+|(?<=[.!?;。！？；])\s*")
 
 
 class Masker:
@@ -43,17 +27,18 @@ class Masker:
         values: set[str] = set()
         texts = [trajectory.goal]
         for step in trajectory.steps:
-            values.update(_named_secrets(step.arguments))
+            values.update(value for value in named_secrets(step.arguments) if len(value) >= _LEAST)
             texts += [step.text, step.result, *_strings(step.arguments)]
-        for text in texts:
-            for pattern in _INLINE:
-                values.update(m.group(1) for m in pattern.finditer(text[:_MAX_SCANNED]) if len(m[1]) >= 6)
-        values.discard(MASK)
+        for text in dict.fromkeys(texts):
+            for end in (
+                (text,) if len(text) <= 2 * _MAX_SCANNED else (text[:_MAX_SCANNED], text[-_MAX_SCANNED:])
+            ):
+                for start, stop in secret_spans(end):
+                    values.update(_told(end[start:stop].strip()))
         # The longest first: a secret may contain another.
-        self._values = [
-            re.compile(re.escape(value) if len(value) >= 6 else rf"(?<!\w){re.escape(value)}(?!\w)")
-            for value in sorted(values, key=lambda value: (-len(value), value))
-        ]
+        forms = {form for value in values for form in _forms(value)}
+        self._values = sorted(forms, key=lambda value: (-len(value), value))
+        self._words = {value: _as_word(value) for value in self._values if len(value) < _PART}
 
     def mask(self, text: str, part: str | None = None) -> str:
         """`text`, or its prefix `part`, with every secret replaced by ``***``."""
@@ -77,9 +62,28 @@ class Masker:
         best = max((text[a:b].strip() for a, b in zip(starts, stops, strict=True)), key=len)
         return best if len(best) >= 3 else ""
 
+    def clean(self, extracted: ExtractedLesson) -> ExtractedLesson:
+        """A lesson with every text of it masked; what is only known from a tool's name or a tag, too."""
+        lesson = extracted.lesson
+        evidence = [replace(e, quote=self.safe_part(e.quote)) for e in lesson.evidence]
+        return replace(
+            extracted,
+            lesson=replace(
+                lesson,
+                problem=self.mask(lesson.problem),
+                root_cause=self.mask(lesson.root_cause),
+                solution=self.mask(lesson.solution),
+                evidence=[e for e in evidence if e.quote],
+            ),
+            task_type=self.mask(extracted.task_type),
+            tools_used=[self.mask(tool) for tool in extracted.tools_used],
+            tags=[tag for tag in extracted.tags if self.mask(tag) == tag],
+        )
+
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        spans = [m.span(1) for pattern in _INLINE for m in pattern.finditer(text)]
-        spans += [m.span() for pattern in self._values for m in pattern.finditer(text)]
+        spans = list(secret_spans(text))
+        for value in self._values:
+            spans += self._where(value, text)
         merged: list[tuple[int, int]] = []
         for start, stop in sorted(spans):
             if merged and start <= merged[-1][1]:
@@ -88,16 +92,53 @@ class Masker:
                 merged.append((start, stop))
         return merged
 
+    def _where(self, value: str, text: str) -> Iterator[tuple[int, int]]:
+        word = self._words.get(value)
+        if word is not None:
+            if value in text:
+                yield from (match.span() for match in word.finditer(text))
+            return
+        start = text.find(value)
+        while start >= 0:
+            yield start, start + len(value)
+            start = text.find(value, start + len(value))
+        # A text may have been cut in the middle of a secret.
+        if len(text) >= _PART and len(value) > _PART:
+            if text[-_PART:] in value:
+                for size in range(min(len(value), len(text)), _PART - 1, -1):
+                    if text.endswith(value[:size]):
+                        yield len(text) - size, len(text)
+                        break
+            if text[:_PART] in value:
+                for size in range(min(len(value), len(text)), _PART - 1, -1):
+                    if text.startswith(value[-size:]):
+                        yield 0, size
+                        break
 
-def _named_secrets(value: Any, secret: bool = False) -> Iterator[str]:
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _named_secrets(inner, secret or is_secret_name(str(name)))
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _named_secrets(inner, secret)
-    elif secret and not isinstance(value, bool) and value is not None and str(value).strip():
-        yield str(value).strip()
+
+def _told(value: str) -> Iterator[str]:
+    """What of a secret found in a text is looked for elsewhere; of cookies, the values by themselves, too."""
+    size = len(value.encode())
+    if size >= _LEAST_PLAIN or (size > _LEAST and not value.isalpha()):
+        if not is_secret_name(value):
+            yield value
+        yield from _PAIRS.findall(value)
+
+
+def _forms(value: str) -> set[str]:
+    """The spellings in which a secret shows up: as it is, its lines and sentences, in JSON, in a URL."""
+    parts = {value, *(part.strip() for part in _BREAKS.split(value))}
+    parts = {part for part in parts if part == value or len(part) >= _PART}
+    written = {json.dumps(part, ensure_ascii=False)[1:-1] for part in parts}
+    encoded = {quote(part, safe="") for part in parts if part.isascii()}
+    return {part for part in parts | written | encoded if part and not is_placeholder(part)}
+
+
+def _as_word(value: str) -> re.Pattern[str]:
+    """A short secret by itself; the characters beside it may be of a script without spaces."""
+    before = rf"(?<![{_WORD}])" if re.match(rf"[{_WORD}]", value) else ""
+    after = rf"(?![{_WORD}])" if re.search(rf"[{_WORD}]\Z", value) else ""
+    return re.compile(before + re.escape(value) + after)
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -109,3 +150,6 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _strings(inner)
+
+
+__all__ = ["MASK", "Masker", "is_secret_name"]

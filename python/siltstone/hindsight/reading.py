@@ -1,46 +1,41 @@
-"""Reading a log: its format is found from the data itself."""
+"""Reading a log: its format is found from the data itself, lines are read one by one."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from io import BytesIO
+from itertools import chain, islice
 from typing import Any
 
 from siltstone.errors import InvalidArgumentError
-from siltstone.hindsight import agent_runs, openai_messages, own_format
+from siltstone.hindsight.adapters import KNOWN, Log, adapter_of, holds_a_run, log_of
+from siltstone.hindsight.adapters.mcp_calls import MARKDOWN_START, read_markdown
 from siltstone.hindsight.extraction import observed_outcome
-from siltstone.hindsight.untrusted import (
-    MAX_BYTES,
-    MAX_STEPS,
-    check_text,
-    check_value,
-    invalid,
-    outcome_of,
-    read_json,
-    required_text,
-)
-from siltstone.model import Outcome, Role, Step, Trajectory
+from siltstone.hindsight.untrusted import MAX_BYTES, check_text, invalid, outcome_of, read_json
+from siltstone.model import Outcome, Role, Trajectory
 
-_KNOWN = (
-    'OpenAI chat messages (a list of {role, content}, or {"goal", "messages"}), '
-    'agent runs ({"task", "steps": [{thought, action, observation}]}), '
-    'Siltstone\'s own trajectories ({"goal", "steps": [{role, text, tool, arguments, result}]}), '
-    "each as JSON or with one message or step a line (JSONL)"
-)
 _MOST_REPORTED = 100
+_HEAD = 50  # lines that are looked at to tell the format
 
 
 @dataclass(slots=True)
 class Reading:
-    """A trajectory, and what of its log could not be read (as ``line 17: not JSON: …``)."""
+    """A trajectory, and what of its log could not be read (as ``line 17: not JSON: …``).
+
+    `skipped` names the first 100 places, `skipped_count` counts all.
+    """
 
     trajectory: Trajectory
     skipped: list[str] = field(default_factory=list)
+    skipped_count: int = 0
 
 
 def read_trajectory(source: object, *, goal: str = "", outcome: Outcome | None = None) -> Reading:
     """Turn a log into a trajectory.
 
     Args:
-        source: a dict, a list of messages or steps, or text or UTF-8 bytes holding JSON or JSONL. Never a
-            path. At most 64 MiB as text and 20,000 steps.
+        source: a dict, a list of messages or steps, text or UTF-8 bytes holding JSON or JSONL (at most
+            64 MiB), or an iterator over the lines of a file as text or bytes, which may be larger: it is
+            read line by line and only its steps are kept. Never a path. At most 20,000 steps.
         goal: what the run was for; by default what the log says, or its first user message.
         outcome: how it ended; by default what the log says, else what can be seen in it, else UNKNOWN.
 
@@ -52,134 +47,153 @@ def read_trajectory(source: object, *, goal: str = "", outcome: Outcome | None =
         raise invalid("goal", f"expected text, got {type(goal).__name__}")
     check_text(goal, "goal")
     skipped: list[str] = []
-    if isinstance(source, bytes | bytearray):
-        source = _decoded(bytes(source))
-    value = _parsed(source, skipped) if isinstance(source, str) else source
-    row = _as_row(value)
-    _check_parts(row)
-    trajectory = _trajectory(row, skipped)
+    log = _log(source, skipped)
+    adapter = adapter_of(log) if log is not None else None
+    if log is None or adapter is None:
+        value = source if log is None else log.row or (log.head[0] if len(log.head) == 1 else log.head)
+        raise invalid("source", f"not a known format; it is {_kind(value)}. Known formats: {KNOWN}")
+    log.skipped = skipped
+    found = adapter.read(log)
+    trajectory = Trajectory(
+        goal=found.goal,
+        outcome=found.outcome or Outcome.UNKNOWN,
+        steps=found.steps,
+        id=found.id,
+        task_type=found.task_type,
+        format=adapter.name,
+    )
+    if not trajectory.steps and not trajectory.goal.strip():
+        raise invalid("source", f"nothing readable in it; known formats: {KNOWN}")
     if goal.strip():
         trajectory.goal = goal
     if not trajectory.goal.strip():
-        trajectory.goal = next(
-            (s.text for s in trajectory.steps if s.role is Role.USER and s.text.strip()), ""
-        )
+        asked = (s.text for s in trajectory.steps if s.role is Role.USER and s.text.strip())
+        trajectory.goal = next(asked, "")
     if outcome is not None:
         trajectory.outcome = outcome_of(outcome, "outcome")
-    elif row.get("outcome") is None:
+    elif found.outcome is None:
         trajectory.outcome = observed_outcome(trajectory)
-    return Reading(trajectory, _bounded(skipped))
+    return Reading(trajectory, _bounded(skipped), len(skipped))
 
 
-def _decoded(data: bytes) -> str:
-    if len(data) > MAX_BYTES:
-        raise invalid("source", f"{len(data)} bytes, at most {MAX_BYTES}; split the log")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise invalid("source", f"not UTF-8 at byte {error.start}; convert it to UTF-8") from None
+def _log(source: object, skipped: list[str]) -> Log | None:
+    if isinstance(source, bytes | bytearray):
+        return _log_of_text(bytes(source), skipped)
+    if isinstance(source, str):
+        return _log_of_text(source, skipped)
+    if isinstance(source, Iterator):
+        return _log_of_lines(source, skipped, whole=None)
+    _refuse_several(source)
+    return log_of(source, _HEAD)
 
 
-def _parsed(text: str, skipped: list[str]) -> Any:
+def _log_of_text(text: str | bytes, skipped: list[str]) -> Log | None:
+    unit = "bytes" if isinstance(text, bytes) else "characters"
     if len(text) > MAX_BYTES:
-        raise invalid("source", f"{len(text)} characters, at most {MAX_BYTES}; split the log")
-    text = text.removeprefix("\ufeff")
+        raise invalid("source", f"{len(text)} {unit}, at most {MAX_BYTES}; split the log")
     if not text.strip():
-        raise invalid("source", f"empty; known formats: {_KNOWN}")
+        raise invalid("source", f"empty; known formats: {KNOWN}")
+    lines: Iterator[Any] = BytesIO(text) if isinstance(text, bytes) else _lines(text)
+    return _log_of_lines(lines, skipped, whole=text)
+
+
+def _log_of_lines(lines: Iterator[Any], skipped: list[str], *, whole: str | bytes | None) -> Log | None:
+    """JSONL where its first line is a JSON value and another follows, Markdown, or else one JSON value."""
+    numbered = enumerate(lines, start=1)
+    line = next((line for _, line in numbered if line.strip()), None)
+    if line is None:
+        raise invalid("source", f"empty; known formats: {KNOWN}")
+    text = _decoded(line, "source").removeprefix("\ufeff")
+    if text.startswith(MARKDOWN_START):
+        rest = (_decoded(line, f"line {n}") for n, line in numbered)
+        return _log_of_entries(read_markdown(chain([text], rest), skipped))
     try:
-        return read_json(text)
+        value = read_json(text)
+    except ValueError:
+        value = None
+    if isinstance(value, dict):
+        return _log_of_entries(chain([value], _values(numbered, skipped)))
+    if whole is None:
+        whole = _gathered(chain([line], (line for _, line in numbered)))
+    decoded = _decoded(whole, "source").removeprefix("\ufeff")
+    try:
+        value = read_json(decoded)
     except ValueError as error:
-        whole = str(error)
-    values: list[Any] = []
-    for number, line in enumerate(text.split("\n"), start=1):
+        values = _values(enumerate(_lines(decoded), start=1), skipped)
+        log = _log_of_entries(values)
+        if log is None:
+            reason = f"neither JSON nor JSONL ({error}); known formats: {KNOWN}"
+            raise invalid("source", reason) from None
+        return log
+    _refuse_several(value)
+    return log_of(value, _HEAD)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Lines by their line feeds alone: a JSON text may hold other separators. No copy of the whole."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
+def _gathered(lines: Iterable[Any]) -> str | bytes:
+    kept: list[Any] = []
+    size = 0
+    for line in lines:
+        size += len(line)
+        if size > MAX_BYTES:
+            raise invalid("source", f"one JSON value of more than {MAX_BYTES} bytes; write it as JSONL")
+        kept.append(line)
+    return (b"" if isinstance(kept[0], bytes) else "").join(kept)
+
+
+def _log_of_entries(values: Iterator[Any]) -> Log | None:
+    head = list(islice(values, _HEAD))
+    if not head:
+        return None
+    _refuse_several(head, values)
+    return Log({}, "", head, values) if len(head) > 1 else log_of(head[0], _HEAD)
+
+
+def _values(lines: Iterable[tuple[int, Any]], skipped: list[str]) -> Iterator[dict[str, Any]]:
+    """The objects of JSONL; a broken line is reported with its number."""
+    for number, line in lines:
         if not line.strip():
             continue
         try:
-            value = read_json(line)
+            value = read_json(_decoded(line, f"line {number}"))
             if not isinstance(value, dict):
                 raise ValueError(f"expected an object, got {_kind(value)}")
-            values.append(value)
-        except ValueError as error:
-            skipped.append(f"line {number}: not JSON: {error}"[:300])
-    if not values:
-        raise invalid("source", f"neither JSON nor JSONL ({whole}); known formats: {_KNOWN}"[:900])
-    return values[0] if len(values) == 1 else values
+        except (ValueError, InvalidArgumentError) as error:
+            text = (
+                error.message
+                if isinstance(error, InvalidArgumentError)
+                else f"line {number}: not JSON: {error}"
+            )
+            skipped.append(text[:300])
+            continue
+        yield value
 
 
-def _as_row(value: Any) -> dict[str, Any]:
-    """Every format as one object that holds messages or steps."""
-    if isinstance(value, dict):
-        if openai_messages.is_message(value):
-            return {"messages": [value]}
-        if not isinstance(value.get("steps", value.get("trajectory")), list) and agent_runs.is_run_step(
-            value
-        ):
-            return {"steps": [value]}
-        if any(isinstance(value.get(key), list) for key in ("messages", "steps", "trajectory")):
-            return value
-    if isinstance(value, list) and value:
-        first = next((item for item in value if isinstance(item, dict)), None)
-        if first is not None and any(isinstance(first.get(key), list) for key in ("messages", "steps")):
-            if len(value) == 1:
-                return first
-            raise invalid("source", f"holds {len(value)} trajectories; give one at a time")
-        if (
-            first is not None
-            and "role" in first
-            and not (agent_runs.is_run_step(first) or own_format.is_own_step(first))
-        ):
-            return {"messages": value}
-        if agent_runs.is_run_step(first) or own_format.is_own_step(first):
-            return {"steps": value}
-    raise invalid("source", f"not a known format; it is {_kind(value)}. Known formats: {_KNOWN}")
+def _decoded(data: Any, where: str) -> str:
+    if isinstance(data, str):
+        return data
+    if not isinstance(data, bytes | bytearray):
+        raise invalid(where, f"expected lines of text or bytes, got {type(data).__name__}")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise invalid(where, f"not UTF-8 at byte {error.start}; convert it to UTF-8") from None
 
 
-def _check_parts(row: dict[str, Any]) -> None:
-    for key, value in row.items():
-        where = key if isinstance(key, str) else "source"
-        if where in ("messages", "steps", "trajectory") and isinstance(value, list):
-            if len(value) > MAX_STEPS:
-                raise invalid(where, f"{len(value)} entries, at most {MAX_STEPS}; split the run")
-            for index, entry in enumerate(value):
-                check_value(entry, f"{where}[{index}]")
-        else:
-            check_value({key: value}, where)
-
-
-def _trajectory(row: dict[str, Any], skipped: list[str]) -> Trajectory:
-    steps: list[Step]
-    if isinstance(row.get("messages"), list):
-        steps, unread = openai_messages.read_messages(row["messages"])
-        skipped += unread
-        name = openai_messages.NAME
-    else:
-        entries = row.get("steps", row.get("trajectory"))
-        own = (
-            isinstance(entries, list)
-            and bool(entries)
-            and not any(agent_runs.is_run_step(e) for e in entries)
-        )
-        if own or (not entries and "task" not in row):
-            steps, name = own_format.read_own_steps(entries or []), own_format.NAME
-        else:
-            steps, name = agent_runs.read_run(row), agent_runs.NAME
-    goal = agent_runs.goal_of(row)
-    if not steps and not goal.strip():
-        raise invalid("source", f"nothing readable in it; known formats: {_KNOWN}")
-    return Trajectory(
-        goal=goal,
-        outcome=outcome_of(row.get("outcome"), "outcome"),
-        steps=steps,
-        id=_identifier(row.get("id")),
-        task_type=agent_runs.task_type_of(row),
-        format=name,
-    )
-
-
-def _identifier(value: Any) -> str:
-    return (
-        str(value) if isinstance(value, int) and not isinstance(value, bool) else required_text(value, "id")
-    )
+def _refuse_several(values: Any, more: Iterable[Any] = ()) -> None:
+    if isinstance(values, list) and len(values) > 1:
+        first = next((value for value in values if isinstance(value, dict)), None)
+        if holds_a_run(first):
+            count = len(values) + sum(1 for _ in more)
+            raise invalid("source", f"holds {count} trajectories; give one at a time")
 
 
 def _kind(value: Any) -> str:
@@ -187,7 +201,10 @@ def _kind(value: Any) -> str:
         keys = ", ".join(str(key)[:30] for key in list(value)[:8])
         return f"an object with {keys}" if keys else "an empty object"
     if isinstance(value, list):
-        return f"a list of {type(value[0]).__name__}" if value else "an empty list"
+        if not value:
+            return "an empty list"
+        names = ", ".join(str(key)[:30] for key in list(value[0])[:8]) if isinstance(value[0], dict) else ""
+        return f"a list of {type(value[0]).__name__}" + (f", the first with {names}" if names else "")
     return f"a {type(value).__name__}"
 
 

@@ -36,7 +36,7 @@ def summarize_run(trajectory: Trajectory, lessons: list[ExtractedLesson]) -> str
     chinese = run.chinese
     goal = run.masker.mask(cut(" ".join(run.goal.split()), 60))
     outcome = _OUTCOMES[trajectory.outcome][chinese]
-    tools = ", ".join(run.tools_used)
+    tools = ", ".join(run.masker.mask(tool) for tool in run.tools_used)
     steps = len(trajectory.steps)
     if chinese:
         ended = f"{outcome}；{steps} 步" + (f"；工具：{tools}" if tools else "")

@@ -8,8 +8,9 @@ import re
 from typing import Any
 
 from siltstone.hindsight.actions import command_of
+from siltstone.hindsight.adapters.log import Adapter, Found, Log
 from siltstone.hindsight.failure import is_reading, result_failed
-from siltstone.hindsight.untrusted import arguments_of, invalid, required_text, text_of
+from siltstone.hindsight.untrusted import arguments_of, invalid, outcome_of, required_text, text_of
 from siltstone.model import Role, Step
 
 NAME = "agent-run"
@@ -49,18 +50,39 @@ def goal_of(row: dict[str, Any]) -> str:
     return "\n".join([goal, *lines])
 
 
-def read_run(row: dict[str, Any]) -> list[Step]:
+def id_of(row: dict[str, Any]) -> str:
+    value = row.get("id")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return required_text(value, "id")
+
+
+def _matches(log: Log) -> bool:
+    entries = log.dicts()
+    if log.key in ("steps", "trajectory"):
+        return any(is_run_step(entry) for entry in entries) or (not entries and "task" in log.row)
+    return log.key == "" and bool(entries) and is_run_step(entries[0])
+
+
+def _read(log: Log) -> Found:
+    row = log.row
+    return Found(
+        _steps(log, required_text(row.get("error"), "error")),
+        goal=goal_of(row),
+        outcome=outcome_of(row["outcome"], "outcome") if row.get("outcome") is not None else None,
+        id=id_of(row),
+        task_type=task_type_of(row),
+    )
+
+
+def _steps(log: Log, error: str) -> list[Step]:
     """Steps of a run; an action and the observation it gave are one."""
-    entries = row.get("steps", row.get("trajectory"))
-    if not isinstance(entries, list):
-        raise invalid("steps", f"expected a list, got {type(entries).__name__}")
-    for index, entry in enumerate(entries):
-        if not isinstance(entry, dict):
-            raise invalid(f"steps[{index}]", f"expected an object, got {type(entry).__name__}")
+    entries = []
+    for where, entry in log.entries("steps"):
         if not is_run_step(entry):
-            raise invalid(f"steps[{index}]", f"has none of {', '.join(sorted(_STEP_KEYS))}")
+            raise invalid(where, f"has none of {', '.join(sorted(_STEP_KEYS))}")
+        entries.append(entry)
     steps = _observed_first(entries) if _sees_before_it_acts(entries) else _in_order(entries)
-    error = required_text(row.get("error"), "error")
     if error.strip():
         steps.append(Step(role=Role.TOOL, result=error, is_error=True))
     for number, step in enumerate(steps, start=1):
@@ -140,8 +162,11 @@ def _action(action: Any, where: str) -> tuple[str, dict[str, Any]]:
         return tool, arguments_of(action.get("args", action.get("arguments")))
     if not isinstance(action, str):
         raise invalid(where, f"expected text or an object, got {type(action).__name__}")
-    if not action.strip():
-        return "", {}
+    return split_action(action) if action.strip() else ("", {})
+
+
+def split_action(action: str) -> tuple[str, dict[str, Any]]:
+    """Tool and arguments of an action written as text: ``Search[x]``, ``Click [3]``, a shell command."""
     call = _BRACKETS.match(action)
     if call:
         return call[1], {"input": call[2]} if call[2] else {}
@@ -154,3 +179,11 @@ def _action(action: Any, where: str) -> tuple[str, dict[str, Any]]:
 
 def _is_instruction(item: Any) -> bool:
     return isinstance(item, dict) and isinstance(item.get("do"), str)
+
+
+ADAPTER = Adapter(
+    NAME,
+    'agent runs ({"task", "steps": [{thought, action, observation}]})',
+    _matches,
+    _read,
+)

@@ -4,8 +4,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from siltstone.hindsight.actions import command_of
+from siltstone.hindsight.adapters.agent_runs import goal_of, id_of, is_run_step, task_type_of
+from siltstone.hindsight.adapters.log import Adapter, Found, Log
 from siltstone.hindsight.failure import is_reading, result_failed
-from siltstone.hindsight.untrusted import arguments_of, invalid, required_text
+from siltstone.hindsight.untrusted import arguments_of, invalid, outcome_of, required_text
 from siltstone.model import Role, Step
 
 NAME = "siltstone"
@@ -20,11 +22,27 @@ def is_own_step(value: Any) -> bool:
     )
 
 
-def read_own_steps(entries: list[Any]) -> list[Step]:
+def _matches(log: Log) -> bool:
+    if log.key in ("steps", "trajectory"):
+        return not any(is_run_step(entry) for entry in log.dicts())
+    return log.key == "" and any(is_own_step(entry) for entry in log.head[:1])
+
+
+def _read(log: Log) -> Found:
+    row = log.row
+    return Found(
+        _steps(log),
+        goal=goal_of(row),
+        outcome=outcome_of(row["outcome"], "outcome") if row.get("outcome") is not None else None,
+        id=id_of(row),
+        task_type=task_type_of(row),
+    )
+
+
+def _steps(log: Log) -> list[Step]:
     """Steps as they were written; numbers are given anew from 1, `is_error` is judged where it is absent."""
     steps: list[Step] = []
-    for index, entry in enumerate(entries):
-        where = f"steps[{index}]"
+    for where, entry in log.values("steps"):
         if not is_own_step(entry):
             unknown = (
                 sorted(str(key)[:40] for key in entry.keys() - _FIELDS) if isinstance(entry, dict) else []
@@ -35,7 +53,7 @@ def read_own_steps(entries: list[Any]) -> list[Step]:
         if not isinstance(name, str) or name.upper() not in Role.__members__:
             raise invalid(f"{where}.role", f"{str(name)[:40]!r} is none of {', '.join(Role)}")
         step = Step(
-            number=index + 1,
+            number=len(steps) + 1,
             role=Role[name.upper()],
             text=required_text(entry.get("text"), f"{where}.text"),
             tool=required_text(entry.get("tool"), f"{where}.tool"),
@@ -62,3 +80,11 @@ def _time(value: Any, where: str) -> datetime | None:
         raise invalid(
             where, f"{str(value)[:40]!r} is no RFC 3339 time such as 2026-01-31T12:00:00Z"
         ) from None
+
+
+ADAPTER = Adapter(
+    NAME,
+    'Siltstone\'s own trajectories ({"goal", "steps": [{role, text, tool, arguments, result}]})',
+    _matches,
+    _read,
+)
