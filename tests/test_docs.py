@@ -123,10 +123,8 @@ def test_what_the_readme_says_is_missing_is_what_is_missing() -> None:
     assert set(re.findall(r"`(\w+)`", listed[1])) == UNIMPLEMENTED
 
 
-def test_as_of_and_erase_are_missing_as_the_readme_says(mem: object) -> None:
-    assert "`as_of` in a search, mode `ERASE` in `ForgetMemories`" in README
-    with pytest.raises(errors.UnimplementedError):
-        mem.search("x", as_of="2026-01-01T00:00:00Z")  # type: ignore[attr-defined]
+def test_erase_is_missing_as_the_readme_says(mem: object) -> None:
+    assert "mode `ERASE` in `ForgetMemories`" in README
     with pytest.raises(errors.UnimplementedError):
         mem.forget(ids="01970000-0000-7000-8000-000000000001", mode="ERASE")  # type: ignore[attr-defined]
 

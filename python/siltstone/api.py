@@ -94,6 +94,7 @@ class Api(ABC):
         source: Source | Mapping[str, Any] | None = None,
         vector: Sequence[float] | None = None,
         on_duplicate: str = "MERGE",
+        on_too_long: str = "REFUSE",
         request_id: str | None = None,
     ) -> WriteReceipt:
         """Keep one memory, unless an older one says the same.
@@ -113,6 +114,8 @@ class Api(ABC):
             vector: its embedding, if the caller makes it (finite, not zero, of the namespace's dimension).
             on_duplicate: MERGE updates the memory that says the same, KEEP always makes a new one, REJECT
                 raises AlreadyExistsError.
+            on_too_long: of content above the server's cap: REFUSE, or COMPRESS, which keeps the sentences
+                that matter most and says so in the memory's `original_bytes`.
             request_id: repeats of the same call with the same id are answered with the first one's receipt.
         """
         draft = _given(
@@ -135,6 +138,7 @@ class Api(ABC):
             source=source,
             vector=vector,
             on_duplicate=on_duplicate,
+            on_too_long=on_too_long,
         )
         given = _given(drafts=[draft], namespace=namespace, request_id=request_id)
         receipt: WriteReceipt = self._call("WriteMemories", given, lambda response: response.receipts[0])
@@ -174,8 +178,10 @@ class Api(ABC):
         include_refuted: bool = False,
         task_id: str | None = None,
         explain: bool = False,
+        diversity: float = 0.5,
+        rerank: bool = True,
     ) -> SearchResult:
-        """The `top_k` memories by score, best first.
+        """The `top_k` memories, best first.
 
         Args:
             query: text in any language; without it and without `vector`, recency and confidence order.
@@ -186,12 +192,16 @@ class Api(ABC):
             profile: balanced, troubleshooting or knowledge: a set of weights.
             weights: a `Weights` replaces the profile's, a dict those it names.
             now: the moment recency and validity are measured at; by default the server's clock.
+            as_of: answer from what was believed at that moment, which then is the clock as well.
             view: SUMMARY (hits without content and lesson) or FULL.
             max_tokens: hard cap on the tokens of the texts returned, the first hit included.
             min_score: 0..1, leaves out hits below.
             include_superseded, include_expired, include_refuted: let those in too.
             task_id: the task that is shown the hits.
             explain: add how the search was carried out.
+            diversity: share of its score, 0..1, that a hit loses to a better one that says nearly the same
+                when the `top_k` (up to 100) are chosen; 0 gives the `top_k` by score.
+            rerank: let the reranker order the best hits, where the server has one.
         """
         given = _given(
             query=query,
@@ -213,6 +223,8 @@ class Api(ABC):
             include_refuted=include_refuted,
             task_id=task_id,
             explain=explain,
+            diversity=diversity,
+            rerank=rerank,
         )
         result: SearchResult = self._call("SearchMemories", _search(given))
         return result
@@ -226,11 +238,17 @@ class Api(ABC):
         return results
 
     def get(
-        self, ids: str | Sequence[str], *, max_tokens: int | None = None, task_id: str | None = None
+        self,
+        ids: str | Sequence[str],
+        *,
+        max_tokens: int | None = None,
+        task_id: str | None = None,
+        as_of: Time | None = None,
     ) -> Page[Memory]:
-        """The memories with these ids, whole, in their order. `max_tokens` cuts contents from the first that
-        does not fit; the ids cut are in `truncated_ids`. NotFoundError names the first id that is unknown."""
-        given = _given(ids=_list(ids), max_tokens=max_tokens, task_id=task_id)
+        """The memories with these ids, whole, in their order. `max_tokens` cuts texts from the first that does
+        not fit; the ids cut are in `truncated_ids`. With `as_of`, as they stood then. NotFoundError names the
+        first id that is unknown, or was then."""
+        given = _given(ids=_list(ids), max_tokens=max_tokens, task_id=task_id, as_of=as_of)
         page: Page[Memory] = self._call("GetMemories", given, _memories)
         return page
 

@@ -85,6 +85,15 @@ def _number(most: float) -> Callable[[object], float]:
 
 
 _seconds = _number(86_400)
+
+
+def _positive_seconds(value: object) -> float:
+    seconds = _seconds(value)
+    if seconds == 0:
+        raise ValueError("expected more than 0 seconds")
+    return seconds
+
+
 _share = _number(1)
 
 
@@ -145,6 +154,16 @@ class Settings:
     embedding_merge_threshold: float | None = _setting(
         None, _share, "cosine from which the endpoint's model may call two texts duplicates; 0.95"
     )
+    rerank_base_url: str = _setting(
+        "", _url, "an endpoint with /rerank below it, as TEI, Jina and Cohere have it; none: no reranking"
+    )
+    rerank_model: str = _setting(
+        "", _text, "the reranker's model; not set: the endpoint serves one, as TEI does"
+    )
+    rerank_api_key: str = _setting("", _text, "key for that endpoint", secret=True)
+    rerank_timeout_s: float = _setting(
+        2.0, _positive_seconds, "seconds the reranker may take; then searches keep their own order"
+    )
     llm_base_url: str = _setting(
         "", _url, "an OpenAI-compatible endpoint whose model finds lessons; not set: the rules find them"
     )
@@ -167,6 +186,9 @@ class Settings:
     max_content_bytes: int = _setting(1 << 20, _size, "largest content of one memory, in UTF-8")
     max_batch: int = _setting(1000, _whole(1, 100_000), "most drafts in one write")
     max_top_k: int = _setting(10_000, _whole(1, 10_000), "largest top_k of a search")
+    max_as_of_memories: int = _setting(
+        200_000, _whole(1, 10_000_000), "largest namespace, in memories, that as_of reads"
+    )
     map_size: int | None = _setting(
         None, _size, "address space reserved for the store; 64 GiB on 64-bit Linux, 1 GiB elsewhere; it grows"
     )

@@ -227,7 +227,7 @@ def test_write_passes_every_field(fake: FakeApi) -> None:
         "write 内容 --summary 摘要 --memory-type procedural --task-type troubleshooting --outcome success "
         "--tag a --tag 标签 --tool bash --attribute mysql=8.0 --attribute replicas:=3 --confidence 0.5 "
         "--event-time 2026-05-01T08:00:00Z --ttl 30d --supersedes x --sequence s --position 2 "
-        "--on-duplicate keep --request-id r1 --namespace n"
+        "--on-duplicate keep --on-too-long compress --request-id r1 --namespace n"
     )
     json_flags = ["--lesson", '{"problem": "问题"}', "--source", '{"writer": "w"}', "--vector", "[1, 0]"]
     assert main([*command.split(), *json_flags]) == 0
@@ -262,7 +262,7 @@ def test_search_passes_every_field(fake: FakeApi) -> None:
         "search 查询 --namespace a --also b --no-public --top-k 3 --profile knowledge --weight gate=2 "
         "--weight half_life=7d --weight calibrate=false --now 2026-05-01T08:00:00Z --time-zone Asia/Shanghai "
         "--as-of 2026-04-01T00:00:00Z --view full --max-tokens 100 --min-score 0.1 --include-superseded "
-        "--include-expired --include-refuted --task-id t --explain"
+        "--include-expired --include-refuted --task-id t --explain --diversity 0 --no-rerank"
     )
     assert main([*command.split(), "--vector", "[1]", "--filter", '{"not": {"tags_any": ["x"]}}']) == 0
     request = fake.request

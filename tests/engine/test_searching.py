@@ -229,11 +229,6 @@ def test_explain_tells_how_it_was_done(mem: Local) -> None:
     assert mem.search("note").explain is None
 
 
-def test_as_of_says_that_it_is_not_there_yet(mem: Local) -> None:
-    with pytest.raises(siltstone.UnimplementedError, match="as_of"):
-        mem.search("x", as_of=NOW)
-
-
 def test_neighbours_in_a_sequence_support_each_other(mem: Local) -> None:
     turns = ["shall we meet?", "yes, at the lighthouse", "good, at nine then", "unrelated: I bought shoes"]
     for i, turn in enumerate(turns):

@@ -13,8 +13,9 @@ from siltstone.model import ForgetMode, Memory, Trace, Verdict
 def add(commands: Commands) -> None:
     parser = commands.add("get", "show memories whole", run_get)
     parser.add_argument("ids", nargs="+", metavar="ID")
-    parser.add_argument("--max-tokens", type=int, metavar="N", help="cap on the tokens of all contents")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="cap on the tokens of all their texts")
     parser.add_argument("--task-id", metavar="ID", help="the task that is shown them")
+    parser.add_argument("--as-of", metavar="TIME", help="as they stood then, RFC 3339")
 
     parser = commands.add("list", "list a namespace's memories", run_list)
     parser.add_argument("--page-size", type=int, metavar="N", help="1..1000 (default 100)")
@@ -41,7 +42,7 @@ def add(commands: Commands) -> None:
 
 def run_get(context: Context) -> int:
     with context.api() as api:
-        page = api.get(context.args.ids, **given(context.args, "max_tokens", "task_id"))
+        page = api.get(context.args.ids, **given(context.args, "max_tokens", "task_id", "as_of"))
     answer = {"memories": page, "tokens_used": page.tokens_used, "truncated_ids": list(page.truncated_ids)}
     context.show(answer, lambda: "\n\n".join(whole(memory) for memory in page))
     if page.truncated_ids:

@@ -19,6 +19,7 @@ _PLAIN = (
     "max_tokens",
     "min_score",
     "task_id",
+    "diversity",
 )
 _NUMBERS = ("similarity", "recency", "confidence", "lexical", "neighbours", "gate")
 
@@ -57,6 +58,13 @@ def add(commands: Commands) -> None:
         add(f"--include-{name}", action="store_true", help=f"let {name} memories in")
     add("--task-id", metavar="ID", help="the task that is shown the hits")
     add("--explain", action="store_true", help="add how the search was carried out")
+    add(
+        "--diversity",
+        type=float,
+        metavar="0..1",
+        help="what a hit loses to a better one that says nearly the same; 0: by score alone (default 0.5)",
+    )
+    add("--no-rerank", action="store_true", help="do not ask the server's reranker")
     add_filter(parser)
 
 
@@ -77,6 +85,7 @@ def run(context: Context) -> int:
             include_expired=args.include_expired,
             include_refuted=args.include_refuted,
             explain=args.explain,
+            rerank=not args.no_rerank,
             **options,
         )
     searched = namespaces if args.no_public else list(dict.fromkeys([*namespaces, "public"]))
@@ -109,6 +118,8 @@ def _human(context: Context, result: SearchResult, namespaces: list[str]) -> str
     parts = []
     if result.time_window is not None:
         parts.append(_window(context, result.time_window))
+    if result.nothing_in_window:
+        parts.append(text("nothing_in_window"))
     if result.hits:
         heads = [text("h_rank"), *(text("h_" + name) for name in _PARTS), text("h_id")]
         rows = [
@@ -127,6 +138,10 @@ def _human(context: Context, result: SearchResult, namespaces: list[str]) -> str
         parts.append(
             text("explain", plan=one_line(e.plan), allowed=e.allowed, candidates=e.candidates, **times)
         )
+        if e.gave_way:
+            parts.append(text("gave_way", ids=", ".join(one_line(id) for id in e.gave_way)))
+        if e.rerank:
+            parts.append(text("rerank", said=one_line(e.rerank)))
     return "\n".join(parts)
 
 

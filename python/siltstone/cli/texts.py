@@ -31,6 +31,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "plan {plan}; {allowed} allowed, {candidates} scored; embed {embed}, search {search}, read {read}",
         "计划 {plan}；允许 {allowed} 条，评分 {candidates} 条；嵌入 {embed}，搜索 {search}，读取 {read}",
     ),
+    "gave_way": ("Left out as nearly the same: {ids}", "因内容几乎相同而让位：{ids}"),
+    "rerank": ("Reranker: {said}", "重排器：{said}"),
     "forgotten": ("{count} forgotten ({mode}).", "已遗忘 {count} 条（{mode}）。"),
     "would_forget": ("{count} would be forgotten ({mode}).", "将会遗忘 {count} 条（{mode}）。"),
     "restored": ("{count} restored.", "已恢复 {count} 条。"),

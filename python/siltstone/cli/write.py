@@ -4,7 +4,7 @@ from siltstone.cli.context import Context, given, read_text
 from siltstone.cli.fields import add_memory_fields, memory_fields
 from siltstone.cli.output import clip, one_line, pairs
 from siltstone.cli.parser import Commands, UsageError, choices, json_value
-from siltstone.model import OnDuplicate, WriteReceipt
+from siltstone.model import OnDuplicate, OnTooLong, WriteReceipt
 
 
 def add(commands: Commands) -> None:
@@ -23,6 +23,7 @@ def add(commands: Commands) -> None:
     add("--source", type=json_value, metavar="JSON", help='{"task_id": …, "writer": …}')
     add("--vector", type=json_value, metavar="JSON", help="its embedding, a list of numbers")
     add("--on-duplicate", **choices(*OnDuplicate), help="default MERGE")
+    add("--on-too-long", **choices(*OnTooLong), help="COMPRESS keeps what matters most (default REFUSE)")
 
     parser = commands.add("update", "change fields of a memory", run_update)
     parser.add_argument("id", metavar="ID")
@@ -35,7 +36,17 @@ def add(commands: Commands) -> None:
 def run_write(context: Context) -> int:
     args = context.args
     content = read_text("-", "content") if args.content == "-" else args.content
-    options = given(args, "ttl", "supersedes", "sequence", "position", "source", "vector", "on_duplicate")
+    options = given(
+        args,
+        "ttl",
+        "supersedes",
+        "sequence",
+        "position",
+        "source",
+        "vector",
+        "on_duplicate",
+        "on_too_long",
+    )
     with context.api() as api:
         receipt = api.write(content, namespace=context.settings.namespace, **memory_fields(args), **options)
     context.show(receipt, lambda: receipt_lines(context, receipt))

@@ -61,6 +61,7 @@ class AsyncClient:
         source: Source | Mapping[str, Any] | None = None,
         vector: Sequence[float] | None = None,
         on_duplicate: str = "MERGE",
+        on_too_long: str = "REFUSE",
         request_id: str | None = None,
     ) -> WriteReceipt: ...
     async def write_many(
@@ -92,10 +93,17 @@ class AsyncClient:
         include_refuted: bool = False,
         task_id: str | None = None,
         explain: bool = False,
+        diversity: float = 0.5,
+        rerank: bool = True,
     ) -> SearchResult: ...
     async def search_many(self, requests: Iterable[SearchRequest | Mapping[str, Any]]) -> Results: ...
     async def get(
-        self, ids: str | Sequence[str], *, max_tokens: int | None = None, task_id: str | None = None
+        self,
+        ids: str | Sequence[str],
+        *,
+        max_tokens: int | None = None,
+        task_id: str | None = None,
+        as_of: Time | None = None,
     ) -> Page[Memory]: ...
     async def list(
         self,

@@ -11,8 +11,11 @@ from siltstone.embed import Embedder, open_embedder
 from siltstone.engine.admin import Admin
 from siltstone.engine.collections import Collections
 from siltstone.engine.jobs import JobRunner
+from siltstone.engine.past import PastIndex
+from siltstone.engine.ranking import Ranking
 from siltstone.errors import FailedPreconditionError
 from siltstone.llm import open_extractor
+from siltstone.rerank import open_reranker
 from siltstone.store import Store
 
 
@@ -44,6 +47,7 @@ class Engine(Admin):
 
     def __init__(self, path: Path, embedder: Embedder, settings: Settings) -> None:
         extractor = open_extractor(settings)
+        reranker = open_reranker(settings)
         try:
             path.mkdir(parents=True, exist_ok=True)
             collections = Collections(path / "index")
@@ -57,6 +61,8 @@ class Engine(Admin):
         store = Store(path / "store", applier=collections.apply, map_size=settings.map_size)
         super().__init__(store, collections, embedder, settings)
         self.extractor = extractor
+        self.past = PastIndex(store, embedder, settings.max_as_of_memories)
+        self.ranking = Ranking(store, embedder, reranker)
         self.jobs = JobRunner(
             store, self.run_job, threads=settings.hindsight_workers, attempts=settings.hindsight_attempts
         )
@@ -73,4 +79,5 @@ class Engine(Admin):
         self.extractor.close()
         self.collections.close()
         self.store.close()
+        self.ranking.close()
         self.embedder.close()

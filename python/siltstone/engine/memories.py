@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 
-from siltstone import rust_core
 from siltstone.embed.passages import split_passages
 from siltstone.engine import filters
+from siltstone.engine.budget import fit_memories
 from siltstone.engine.call import Call
 from siltstone.engine.core import found, known_namespace
 from siltstone.engine.pages import decode_token, encode_token
@@ -29,6 +29,7 @@ from siltstone.engine.validate import (
 )
 from siltstone.errors import (
     FailedPreconditionError,
+    NotFoundError,
     PermissionDeniedError,
     UnimplementedError,
 )
@@ -43,7 +44,7 @@ from siltstone.model.requests import (
     TraceMemoryRequest,
     UpdateMemoryRequest,
 )
-from siltstone.store import Reader, Writer
+from siltstone.store import Past, Reader, Writer
 from siltstone.store.keys import format_id
 from siltstone.store.records import to_microseconds
 from siltstone.summary import summarize
@@ -79,7 +80,10 @@ class Memories(Searching):
                 found(memory, "memory", id, f"ids[{i}]")
                 for i, (id, memory) in enumerate(zip(ids, reader.memories(ids), strict=True))
             ]
-        return _fit(memories, request.max_tokens)
+            if request.as_of is not None:
+                then = Past(reader, request.as_of).memories(ids)
+                memories = [_was(m, memories[i], request.as_of, f"ids[{i}]") for i, m in enumerate(then)]
+        return fit_memories(memories, request.max_tokens)
 
     def list_memories(self, request: ListMemoriesRequest, call: Call) -> ListMemoriesResponse:
         size = check_page(request.page_size)
@@ -137,6 +141,7 @@ class Memories(Searching):
         if "content" in changes:
             check_content(given.content, self.settings)
             changes.setdefault("summary", summarize(given.content))
+            changes["original_bytes"] = 0
         if "summary" in changes:
             check_summary(given.summary, "summary")
             changes["summary"] = given.summary or changes["summary"]
@@ -246,6 +251,16 @@ class Memories(Searching):
             )
 
 
+def _was(then: Memory | None, now: Memory, as_of: datetime, field: str) -> Memory:
+    if then is None:
+        raise NotFoundError(
+            f"{field}: no memory {now.id!r} as of {as_of.isoformat()}; it was made at {now.create_time}",
+            reason="MEMORY_NOT_FOUND",
+            field=field,
+        )
+    return then
+
+
 def _current(reader: Reader, id: str) -> Memory:
     memory = found(reader.memory(id), "memory", id)
     if memory.invalidate_time is not None:
@@ -253,21 +268,6 @@ def _current(reader: Reader, id: str) -> Memory:
             f"id: memory {id} was forgotten; restore it before changing it", reason="INVALIDATED", field="id"
         )
     return memory
-
-
-def _fit(memories: list[Memory], max_tokens: int | None) -> GetMemoriesResponse:
-    """Contents are whole up to the budget; the one that crosses it is cut, those after it are empty."""
-    response = GetMemoriesResponse()
-    for memory in memories:
-        tokens = rust_core.count_tokens(memory.content)
-        left = None if max_tokens is None else max_tokens - response.tokens_used
-        if left is not None and tokens > left:
-            memory = replace(memory, content=rust_core.truncate_tokens(memory.content, left), lesson=None)
-            tokens = rust_core.count_tokens(memory.content)
-            response.truncated_ids.append(memory.id)
-        response.tokens_used += tokens
-        response.memories.append(memory)
-    return response
 
 
 def _follow(reader: Reader, start: Memory, links: Callable[[Memory], list[str]]) -> list[Memory]:

@@ -1,20 +1,22 @@
-"""The search path: validate → embed → one native call → read the hits → fit them into the budget."""
+"""The search path: validate → embed → one native call → read the hits → choose → fit them into the budget."""
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import msgpack
 
-from siltstone import rust_core
-from siltstone.embed.passages import split_passages
 from siltstone.embed.texts import MAX_CHARACTERS
+from siltstone.engine.budget import fit_hits
 from siltstone.engine.call import Call
+from siltstone.engine.choosing import pool_size
 from siltstone.engine.core import PUBLIC, TRIES, known_namespace
 from siltstone.engine.filters import filter_map
+from siltstone.engine.past import PastIndex
+from siltstone.engine.ranking import Answer, Ranking
 from siltstone.engine.validate import (
     Vector,
     check_filter,
@@ -26,12 +28,12 @@ from siltstone.engine.validate import (
     shown,
 )
 from siltstone.engine.writing import Writing, dimension_mismatch
-from siltstone.errors import UnavailableError, UnimplementedError
-from siltstone.model import Explanation, Hit, Memory, SearchRequest, SearchResult, View, Weights
+from siltstone.errors import NotFoundError, UnavailableError
+from siltstone.model import Explanation, SearchRequest, SearchResult, TimeWindow, Weights
 from siltstone.model.requests import BatchSearchMemoriesRequest, BatchSearchMemoriesResponse
 from siltstone.store import NamespaceRecord, Reader
-from siltstone.store.keys import format_id
 from siltstone.store.records import to_microseconds
+from siltstone.timephrase import find_window
 
 DEFAULT_TOP_K = 8
 
@@ -45,10 +47,15 @@ class Plan:
     top_k: int
     weights: Weights
     vector: Vector | None
+    now: datetime
+    window: TimeWindow | None  # that the words for time in the query name
     embedded: Vector | None = None  # of the query's text
 
 
 class Searching(Writing):
+    past: PastIndex
+    ranking: Ranking
+
     def search_memories(self, request: SearchRequest, call: Call) -> SearchResult:
         return self._search([request], call, [""])[0]
 
@@ -71,39 +78,64 @@ class Searching(Writing):
         for _ in range(TRIES):
             with self.store.read() as reader:
                 plans = [self._plan(reader, r, field) for r, field in zip(requests, fields, strict=True)]
-            for namespace in {n.number: n for plan in plans for n in plan.namespaces}.values():
+            for namespace in {
+                n.number: n for plan in plans if plan.request.as_of is None for n in plan.namespaces
+            }.values():
                 self.collections.ready(namespace)
             embed_us = self._embed(plans)
             call.remaining()
             specs = [self._spec(plan, field) for plan, field in zip(plans, fields, strict=True)]
             try:
-                outputs = self._answers(specs)
-            except KeyError:
-                continue  # a namespace was deleted or its index reset meanwhile: the next plan knows
-            started = time.perf_counter()
-            with self.store.read() as reader:
-                results = [self._result(reader, p, o) for p, o in zip(plans, outputs, strict=True)]
-            read_us = _microseconds_since(started)
-            if all(o is None or len(r.hits) == len(o.hits) for r, o in zip(results, outputs, strict=True)):
+                answers = self._answers(plans, specs, call)
+                started = time.perf_counter()
+                results = [
+                    SearchResult()
+                    if answer is None
+                    else self.ranking.result(plan.request, plan.top_k, answer, call)
+                    for plan, answer in zip(plans, answers, strict=True)
+                ]
+                read_us = _microseconds_since(started)
                 break
+            except (KeyError, NotFoundError):
+                continue  # a memory or namespace was deleted or an index reset meanwhile: the next plan knows
         else:
             raise UnavailableError("the namespaces changed faster than they could be searched; try again")
-        for plan, output, result in zip(plans, outputs, results, strict=True):
-            self._budget(result, plan.request)
+        for plan, answer, result in zip(plans, answers, results, strict=True):
+            _say_window(result, plan.window)
+            fit_hits(result, plan.request.max_tokens)
             if plan.request.explain:
-                result.explain = Explanation(plan="none", embed_us=embed_us, read_us=read_us)
-                if output is not None:
-                    result.explain.plan = output.plan
-                    result.explain.allowed = output.allowed
-                    result.explain.candidates = output.candidates
-                    result.explain.search_us = output.elapsed_us
+                explain = result.explain or Explanation(plan="none")
+                explain.embed_us, explain.read_us = embed_us, read_us
+                if answer is not None:
+                    explain.plan = answer.output.plan
+                    explain.allowed = answer.output.allowed
+                    explain.candidates = answer.output.candidates
+                    explain.search_us = answer.output.elapsed_us
+                result.explain = explain
+            else:
+                result.explain = None
         return results
 
-    def _answers(self, specs: Sequence[dict[str, Any]]) -> list[rust_core.SearchOutput | None]:
+    def _answers(
+        self, plans: Sequence[Plan], specs: Sequence[dict[str, Any]], call: Call
+    ) -> list[Answer | None]:
         """What the core finds; None for a search over namespaces that nothing was written to yet."""
-        asked = [spec for spec in specs if spec["targets"]]
-        found = iter(self.collections.index.search(msgpack.packb(asked)) if asked else ())
-        return [next(found) if spec["targets"] else None for spec in specs]
+        present = [
+            spec
+            for plan, spec in zip(plans, specs, strict=True)
+            if plan.namespaces and plan.request.as_of is None
+        ]
+        index = self.collections.index
+        found = iter(index.search(msgpack.packb(present)) if present else ())
+        answers: list[Answer | None] = []
+        for plan, spec in zip(plans, specs, strict=True):
+            if not plan.namespaces:
+                answers.append(None)
+            elif plan.request.as_of is not None:
+                answers.append(self.past.search(spec, plan.namespaces, plan.request.as_of, call))
+            else:
+                answers.append(Answer(next(found), index, {n.number: n for n in plan.namespaces}))
+        return answers
 
     def _plan(self, reader: Reader, request: SearchRequest, field: str) -> Plan:
         _check_request(request, field)
@@ -122,6 +154,8 @@ class Searching(Writing):
             top_k=top_k,
             weights=resolve_weights(request, field),
             vector=vector,
+            now=now,
+            window=found.window if found else None,
         )
 
     def _searchable(self, public: NamespaceRecord, request: SearchRequest, vector: Vector | None) -> bool:
@@ -162,7 +196,7 @@ class Searching(Writing):
             ],
             "text": request.query or "",
             "filter": filter_map(request.filter),
-            "now": to_microseconds(request.now or datetime.now(UTC)),
+            "now": to_microseconds(plan.now),
             "weights": {
                 "similarity": weights.similarity,
                 "recency": weights.recency,
@@ -173,12 +207,12 @@ class Searching(Writing):
                 "gate": weights.gate,
                 "half_life": round(weights.half_life.total_seconds() * 1e6),
             },
-            "top_k": plan.top_k,
+            "top_k": self._pool(plan),
             "min_score": request.min_score,
             "include_superseded": request.include_superseded,
             "include_expired": request.include_expired,
             "include_refuted": request.include_refuted,
-            "window": None,
+            "window": _bounds(plan.window),
             "explain": request.explain,
         }
 
@@ -193,55 +227,12 @@ class Searching(Writing):
             raise dimension_mismatch(vector.size, namespace, f"{field}vector")
         return None if vector is None else vector.astype("<f4").tobytes()
 
-    def _result(self, reader: Reader, plan: Plan, output: rust_core.SearchOutput | None) -> SearchResult:
-        if output is None:
-            return SearchResult()
-        memories = reader.memories([format_id(hit.id) for hit in output.hits])
-        hits = [
-            Hit(
-                memory=_view(memory, plan.request.view),
-                score=hit.score,
-                similarity=hit.similarity,
-                gate=hit.gate,
-                recency=hit.recency,
-                confidence=hit.confidence,
-                cosine=hit.cosine,
-                lexical=hit.lexical,
-                support=hit.support,
-                passage=self._passage(memory, hit.passage),
-                in_window=hit.in_window,
-            )
-            for hit, memory in zip(output.hits, memories, strict=True)
-            if memory is not None and memory.invalidate_time is None
-        ]
-        return SearchResult(hits=hits)
-
-    def _passage(self, memory: Memory, number: int) -> str:
-        """The text of the passage that scored best; "" where the content is one passage."""
-        limit = self.embedder.passage_tokens
-        # A token is at least a byte: short contents need no splitting to know that they are whole.
-        if memory.embedding_model != self.embedder.model or len(memory.content.encode()) <= limit:
-            return ""
-        passages = split_passages(memory.content, limit)
-        return passages[number] if 1 < len(passages) > number else ""
-
-    def _budget(self, result: SearchResult, request: SearchRequest) -> None:
-        """Count the tokens of what is returned, and cut it to `max_tokens`."""
-        left = request.max_tokens
-        kept: list[Hit] = []
-        for hit in result.hits:
-            tokens = _tokens(hit)
-            if left is not None and tokens > left:
-                result.truncated = True
-                cut = None if kept else _cut(hit, left)
-                if cut is not None:
-                    result.tokens_used += _tokens(cut)
-                    kept.append(cut)
-                break
-            result.tokens_used += tokens
-            left = None if left is None else left - tokens
-            kept.append(hit)
-        result.hits = kept
+    def _pool(self, plan: Plan) -> int:
+        """How many hits the list is chosen from."""
+        request = plan.request
+        if request.query is None and plan.vector is None:
+            return plan.top_k  # a list by time and confidence, which nothing is to be missing from
+        return pool_size(plan.top_k, 1.0 if self.ranking.reranks(request) else request.diversity)
 
 
 def _check_request(request: SearchRequest, field: str) -> None:
@@ -255,10 +246,6 @@ def _check_request(request: SearchRequest, field: str) -> None:
             f"{len(request.query):,} characters; at most {MAX_CHARACTERS:,}, ask for what matters in it",
             "QUERY_TOO_LONG",
         )
-    if request.as_of is not None:
-        raise UnimplementedError(
-            "as_of is part of the contract but not of this version", field=f"{field}as_of"
-        )
     if request.task_id:
         check_label(request.task_id, f"{field}task_id")
     if request.filter is not None:
@@ -267,6 +254,7 @@ def _check_request(request: SearchRequest, field: str) -> None:
         check_range(request.max_tokens, 1, 10_000_000, f"{field}max_tokens")
     if request.min_score is not None:
         check_range(request.min_score, 0.0, 1.0, f"{field}min_score")
+    check_range(request.diversity, 0.0, 1.0, f"{field}diversity")
     try:
         ZoneInfo(request.time_zone)
     except (KeyError, ValueError, OSError):
@@ -275,34 +263,20 @@ def _check_request(request: SearchRequest, field: str) -> None:
         ) from None
 
 
+def _bounds(window: TimeWindow | None) -> list[int | None] | None:
+    if window is None:
+        return None
+    return [None if end is None else to_microseconds(end) for end in (window.start, window.end)]
+
+
+def _say_window(result: SearchResult, window: TimeWindow | None) -> None:
+    result.time_window = window
+    if window is not None and not (window.start is not None and window.start == window.end):
+        result.nothing_in_window = not any(hit.in_window for hit in result.hits)
+
+
 def _takes(namespace: NamespaceRecord, vector: Vector | None) -> bool:
     return vector is not None and vector.size == namespace.embedding_dimension
-
-
-def _view(memory: Memory, view: View) -> Memory:
-    return memory if view is View.FULL else replace(memory, content="", lesson=None)
-
-
-def _texts(hit: Hit) -> Iterator[str]:
-    yield hit.memory.summary
-    yield hit.passage
-    yield hit.memory.content
-    if hit.memory.lesson is not None:
-        yield hit.memory.lesson.problem
-        yield hit.memory.lesson.root_cause
-        yield hit.memory.lesson.solution
-
-
-def _tokens(hit: Hit) -> int:
-    return sum(rust_core.count_tokens(text) for text in _texts(hit) if text)
-
-
-def _cut(hit: Hit, tokens: int) -> Hit | None:
-    """The hit with its summary alone, cut to so many tokens; None where nothing of it fits."""
-    summary = rust_core.truncate_tokens(hit.memory.summary, tokens)
-    if not summary:
-        return None
-    return replace(hit, memory=replace(hit.memory, summary=summary, content="", lesson=None), passage="")
 
 
 def _microseconds_since(started: float) -> int:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from siltstone import rust_core
 from siltstone.config import Settings
 from siltstone.errors import InvalidArgumentError, StaleRevisionError
-from siltstone.model import PROFILES, Filter, Lesson, MemoryDraft, SearchRequest, Source, Weights
+from siltstone.model import PROFILES, Filter, Lesson, MemoryDraft, OnTooLong, SearchRequest, Source, Weights
 from siltstone.store.keys import format_id, parse_id
 
 SUMMARY_TOKENS = 64
@@ -135,7 +135,8 @@ def check_revision(given: int | None, current: int, id: str) -> None:
 
 
 def check_draft(draft: MemoryDraft, settings: Settings, field: str) -> None:
-    check_content(draft.content, settings, f"{field}.content")
+    if not draft.content.strip() or draft.on_too_long is OnTooLong.REFUSE:
+        check_content(draft.content, settings, f"{field}.content")
     if draft.summary is not None:
         check_summary(draft.summary, f"{field}.summary")
     for name in ("tags", "tools_used"):

@@ -11,6 +11,7 @@ from siltstone import rust_core
 from siltstone.embed.passages import split_passages
 from siltstone.engine.call import Call
 from siltstone.engine.core import Core, found
+from siltstone.engine.too_long import fit_content
 from siltstone.engine.validate import (
     Vector,
     check_draft,
@@ -69,6 +70,8 @@ class Writing(Core):
 
     def writing(self, request: WriteMemoriesRequest) -> "WriteOperation":
         """Think about the drafts now; the operation returned commits them."""
+        fitted = [fit_content(draft, self.settings) for draft in request.drafts]
+        request = replace(request, drafts=[draft for draft, _ in fitted])
         with self.store.read() as reader:
             seq = reader.seq
             namespace = reader.namespace(request.namespace)
@@ -77,12 +80,12 @@ class Writing(Core):
         thoughts = [
             Thought(
                 draft=draft,
-                memory=self._memory(draft, request),
+                memory=replace(self._memory(draft, request), original_bytes=original_bytes),
                 vectors=vectors,
                 digest=content_digest(draft.content),
                 likely=near,
             )
-            for draft, vectors, near in zip(request.drafts, all_vectors, likely, strict=True)
+            for (draft, original_bytes), vectors, near in zip(fitted, all_vectors, likely, strict=True)
         ]
         threshold = self.embedder.merge_threshold if model == self.embedder.model else math.inf
         return WriteOperation(request.namespace, model, threshold, thoughts, seq)
@@ -362,6 +365,7 @@ class WriteOperation:
         merged = replace(
             old,
             content=memory.content,
+            original_bytes=memory.original_bytes,
             summary=memory.summary,
             lesson=memory.lesson or old.lesson,
             task_type=memory.task_type or old.task_type,

@@ -28,6 +28,7 @@ from siltstone.model import (
     Memory,
     MemoryType,
     OnDuplicate,
+    OnTooLong,
     Outcome,
     Profile,
     SearchResult,
@@ -118,6 +119,11 @@ WRITE = Tool(
                 "If a memory says the same: MERGE updates it, KEEP adds a new one, REJECT is an error.",
                 default="MERGE",
             ),
+            "on_too_long": choice(
+                OnTooLong,
+                "If the content is above the server's cap: REFUSE, or COMPRESS to keep its main sentences.",
+                default="REFUSE",
+            ),
         },
         ["content"],
     ),
@@ -162,6 +168,7 @@ SEARCH = Tool(
             "view": choice(View, "FULL returns whole contents and lessons.", default="SUMMARY"),
             "task_id": text("The task you are working on, so that it is known what it was shown."),
             "now": time("The present moment, if not the server's clock."),
+            "as_of": time("To learn what was believed at an earlier moment."),
             "time_zone": text('Time zone for words such as "yesterday", as Europe/Berlin.', default="UTC"),
         },
         ["query"],
@@ -186,9 +193,10 @@ GET = Tool(
         {
             "ids": texts("Ids of the memories.", minItems=1),
             "max_tokens": whole(
-                "Hard cap on the tokens of the contents; what does not fit is cut.", 1, _MAX_INT
+                "Hard cap on the tokens of the texts; what does not fit is cut.", 1, _MAX_INT
             ),
             "task_id": text("The task you are working on, so that it is known what it was shown."),
+            "as_of": time("To read them as they stood at an earlier moment."),
         },
         ["ids"],
     ),

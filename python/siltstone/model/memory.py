@@ -34,6 +34,11 @@ class OnDuplicate(StrEnum):
     REJECT = "REJECT"  # AlreadyExistsError
 
 
+class OnTooLong(StrEnum):
+    REFUSE = "REFUSE"  # InvalidArgumentError
+    COMPRESS = "COMPRESS"  # keep the sentences that matter most, down to the cap
+
+
 class Action(StrEnum):
     """What a write did."""
 
@@ -130,6 +135,8 @@ class Memory:
     revision: int = 0  # counts changes of this memory, from 1
     embedding_model: str = ""
     embedding_dimension: int = 0
+    original_bytes: int = 0  # of the content before it was compressed; 0: it is verbatim
+    supersede_reason: str = ""  # why superseded_by is set
 
 
 @dataclass(slots=True, kw_only=True)
@@ -155,6 +162,7 @@ class MemoryDraft:
     source: Source | None = None
     vector: list[float] | None = None  # None: embedded by the service
     on_duplicate: OnDuplicate = OnDuplicate.MERGE
+    on_too_long: OnTooLong = OnTooLong.REFUSE
 
 
 @dataclass(slots=True, kw_only=True)

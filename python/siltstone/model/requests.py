@@ -30,6 +30,7 @@ class GetMemoriesRequest:
     ids: list[str]
     max_tokens: int | None = None
     task_id: str = ""  # who is shown them
+    as_of: datetime | None = None
 
 
 @dataclass(slots=True, kw_only=True)

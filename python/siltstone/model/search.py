@@ -116,7 +116,7 @@ class SearchRequest:
     filter: Filter | None = None
     profile: Profile = Profile.BALANCED
     weights: PartialWeights | None = None  # None: the profile's
-    now: datetime | None = None  # None: the server's clock
+    now: datetime | None = None  # None: the server's clock; under as_of, that moment
     time_zone: str = "UTC"
     as_of: datetime | None = None
     view: View = View.SUMMARY
@@ -127,6 +127,8 @@ class SearchRequest:
     include_refuted: bool = False
     task_id: str = ""  # who is shown the hits
     explain: bool = False
+    diversity: float = 0.5  # share of its score a hit loses to a better one that says nearly the same
+    rerank: bool = True  # by the reranker, where there is one
 
 
 @dataclass(slots=True, kw_only=True)
@@ -144,6 +146,7 @@ class Hit:
     support: float
     passage: str = ""  # the best passage where the content has several
     in_window: bool = False
+    rerank_score: float | None = None  # as the reranker gave it; None: it was not asked
 
 
 @dataclass(slots=True, kw_only=True)
@@ -164,12 +167,15 @@ class Explanation:
     embed_us: int = 0
     search_us: int = 0
     read_us: int = 0
+    gave_way: list[str] = field(default_factory=list)  # ids that diversity kept out of the top_k
+    rerank: str = ""  # done, or why not; "": not asked
 
 
 @dataclass(slots=True, kw_only=True)
 class SearchResult:
     hits: list[Hit] = field(default_factory=list)
-    time_window: TimeWindow | None = None
+    time_window: TimeWindow | None = None  # what the words for time in the query mean
+    nothing_in_window: bool = False  # there is a window and every hit lies outside
     tokens_used: int = 0
     truncated: bool = False  # max_tokens cut hits off
     explain: Explanation | None = None

@@ -1,6 +1,7 @@
 """The store: durable, the truth. The only package that knows LMDB."""
 
 from siltstone.store.keys import content_digest
+from siltstone.store.past import Past, PastRecord
 from siltstone.store.reader import Change, Reader, Vectors
 from siltstone.store.records import AnswerRecord, NamespaceRecord
 from siltstone.store.store import Store, StoreInfo
@@ -10,6 +11,8 @@ __all__ = [
     "AnswerRecord",
     "Change",
     "NamespaceRecord",
+    "Past",
+    "PastRecord",
     "Reader",
     "Store",
     "StoreInfo",

@@ -150,6 +150,15 @@ class Reader:
             if self._indexed(namespace, record):
                 yield record, packed
 
+    def scan_packed(self, namespace: int, *, after_id: str = "") -> Iterator[tuple[str, bytes, bytes]]:
+        """(id, record, vectors) as they lie on disk of every memory, by id; the vectors b"" where it has none.
+        Starts behind `after_id` as `scan_memories` does."""
+        self._require(namespace)
+        for key, record in self._scan(
+            "memories", keys.namespace(namespace), start=_behind(namespace, after_id)
+        ):
+            yield keys.format_id(key[4:]), record, self._get("vectors", key) or b""
+
     def by_content_hash(self, namespace: int, digest: bytes) -> str | None:
         """Id of the oldest live memory whose content has this `content_digest`."""
         self._require(namespace)
@@ -351,10 +360,7 @@ class Reader:
     ) -> Iterator[T]:
         self._require(namespace)
         prefix = keys.namespace(namespace)
-        start = (
-            keys.following(keys.member(namespace, keys.parse_id(after_id, "after_id"))) if after_id else b""
-        )
-        for count, (_, value) in enumerate(self._scan(table, prefix, start=start)):
+        for count, (_, value) in enumerate(self._scan(table, prefix, start=_behind(namespace, after_id))):
             if count == limit:
                 return
             yield records.decode(value, cls)
@@ -385,6 +391,10 @@ class Reader:
             else:
                 removes.append(id)
         return Change(number, seq, puts, removes)
+
+
+def _behind(namespace: int, after_id: str) -> bytes:
+    return keys.following(keys.member(namespace, keys.parse_id(after_id, "after_id"))) if after_id else b""
 
 
 def _unpack_vectors(packed: bytes, dimension: int) -> Vectors:

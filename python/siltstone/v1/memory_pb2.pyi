@@ -40,6 +40,12 @@ class OnDuplicate(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ON_DUPLICATE_KEEP: _ClassVar[OnDuplicate]
     ON_DUPLICATE_REJECT: _ClassVar[OnDuplicate]
 
+class OnTooLong(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ON_TOO_LONG_UNSPECIFIED: _ClassVar[OnTooLong]
+    ON_TOO_LONG_REFUSE: _ClassVar[OnTooLong]
+    ON_TOO_LONG_COMPRESS: _ClassVar[OnTooLong]
+
 class Action(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ACTION_UNSPECIFIED: _ClassVar[Action]
@@ -79,6 +85,9 @@ ON_DUPLICATE_UNSPECIFIED: OnDuplicate
 ON_DUPLICATE_MERGE: OnDuplicate
 ON_DUPLICATE_KEEP: OnDuplicate
 ON_DUPLICATE_REJECT: OnDuplicate
+ON_TOO_LONG_UNSPECIFIED: OnTooLong
+ON_TOO_LONG_REFUSE: OnTooLong
+ON_TOO_LONG_COMPRESS: OnTooLong
 ACTION_UNSPECIFIED: Action
 ACTION_CREATED: Action
 ACTION_MERGED: Action
@@ -159,7 +168,7 @@ class Evidence(_message.Message):
     def __init__(self, verdict: _Optional[_Union[Verdict, str]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., task_id: _Optional[str] = ..., trajectory: _Optional[str] = ..., reviewer: _Optional[str] = ..., note: _Optional[str] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("id", "namespace", "memory_type", "content", "summary", "task_type", "outcome", "lesson", "tags", "tools_used", "attributes", "confidence", "verification", "evidence", "create_time", "update_time", "event_time", "valid_until", "invalidate_time", "superseded_by", "supersedes", "conflicts_with", "sequence", "position", "source", "revision", "embedding_model", "embedding_dimension")
+    __slots__ = ("id", "namespace", "memory_type", "content", "summary", "task_type", "outcome", "lesson", "tags", "tools_used", "attributes", "confidence", "verification", "evidence", "create_time", "update_time", "event_time", "valid_until", "invalidate_time", "superseded_by", "supersedes", "conflicts_with", "sequence", "position", "source", "revision", "embedding_model", "embedding_dimension", "original_bytes", "supersede_reason")
     class AttributesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -195,6 +204,8 @@ class Memory(_message.Message):
     REVISION_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_MODEL_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_DIMENSION_FIELD_NUMBER: _ClassVar[int]
+    ORIGINAL_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDE_REASON_FIELD_NUMBER: _ClassVar[int]
     id: str
     namespace: str
     memory_type: MemoryType
@@ -223,10 +234,12 @@ class Memory(_message.Message):
     revision: int
     embedding_model: str
     embedding_dimension: int
-    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., memory_type: _Optional[_Union[MemoryType, str]] = ..., content: _Optional[str] = ..., summary: _Optional[str] = ..., task_type: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., lesson: _Optional[_Union[Lesson, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., tools_used: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Mapping[str, AttributeValue]] = ..., confidence: _Optional[float] = ..., verification: _Optional[_Union[Verification, str]] = ..., evidence: _Optional[_Iterable[_Union[Evidence, _Mapping]]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., invalidate_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., superseded_by: _Optional[str] = ..., supersedes: _Optional[_Iterable[str]] = ..., conflicts_with: _Optional[_Iterable[str]] = ..., sequence: _Optional[str] = ..., position: _Optional[int] = ..., source: _Optional[_Union[Source, _Mapping]] = ..., revision: _Optional[int] = ..., embedding_model: _Optional[str] = ..., embedding_dimension: _Optional[int] = ...) -> None: ...
+    original_bytes: int
+    supersede_reason: str
+    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., memory_type: _Optional[_Union[MemoryType, str]] = ..., content: _Optional[str] = ..., summary: _Optional[str] = ..., task_type: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., lesson: _Optional[_Union[Lesson, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., tools_used: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Mapping[str, AttributeValue]] = ..., confidence: _Optional[float] = ..., verification: _Optional[_Union[Verification, str]] = ..., evidence: _Optional[_Iterable[_Union[Evidence, _Mapping]]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., invalidate_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., superseded_by: _Optional[str] = ..., supersedes: _Optional[_Iterable[str]] = ..., conflicts_with: _Optional[_Iterable[str]] = ..., sequence: _Optional[str] = ..., position: _Optional[int] = ..., source: _Optional[_Union[Source, _Mapping]] = ..., revision: _Optional[int] = ..., embedding_model: _Optional[str] = ..., embedding_dimension: _Optional[int] = ..., original_bytes: _Optional[int] = ..., supersede_reason: _Optional[str] = ...) -> None: ...
 
 class MemoryDraft(_message.Message):
-    __slots__ = ("content", "summary", "lesson", "memory_type", "task_type", "outcome", "tags", "tools_used", "attributes", "confidence", "event_time", "valid_until", "ttl", "supersedes", "sequence", "position", "source", "vector", "vector_packed", "on_duplicate")
+    __slots__ = ("content", "summary", "lesson", "memory_type", "task_type", "outcome", "tags", "tools_used", "attributes", "confidence", "event_time", "valid_until", "ttl", "supersedes", "sequence", "position", "source", "vector", "vector_packed", "on_duplicate", "on_too_long")
     class AttributesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -254,6 +267,7 @@ class MemoryDraft(_message.Message):
     VECTOR_FIELD_NUMBER: _ClassVar[int]
     VECTOR_PACKED_FIELD_NUMBER: _ClassVar[int]
     ON_DUPLICATE_FIELD_NUMBER: _ClassVar[int]
+    ON_TOO_LONG_FIELD_NUMBER: _ClassVar[int]
     content: str
     summary: str
     lesson: Lesson
@@ -274,7 +288,8 @@ class MemoryDraft(_message.Message):
     vector: _containers.RepeatedScalarFieldContainer[float]
     vector_packed: bytes
     on_duplicate: OnDuplicate
-    def __init__(self, content: _Optional[str] = ..., summary: _Optional[str] = ..., lesson: _Optional[_Union[Lesson, _Mapping]] = ..., memory_type: _Optional[_Union[MemoryType, str]] = ..., task_type: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., tags: _Optional[_Iterable[str]] = ..., tools_used: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Mapping[str, AttributeValue]] = ..., confidence: _Optional[float] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., supersedes: _Optional[_Iterable[str]] = ..., sequence: _Optional[str] = ..., position: _Optional[int] = ..., source: _Optional[_Union[Source, _Mapping]] = ..., vector: _Optional[_Iterable[float]] = ..., vector_packed: _Optional[bytes] = ..., on_duplicate: _Optional[_Union[OnDuplicate, str]] = ...) -> None: ...
+    on_too_long: OnTooLong
+    def __init__(self, content: _Optional[str] = ..., summary: _Optional[str] = ..., lesson: _Optional[_Union[Lesson, _Mapping]] = ..., memory_type: _Optional[_Union[MemoryType, str]] = ..., task_type: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., tags: _Optional[_Iterable[str]] = ..., tools_used: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Mapping[str, AttributeValue]] = ..., confidence: _Optional[float] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., supersedes: _Optional[_Iterable[str]] = ..., sequence: _Optional[str] = ..., position: _Optional[int] = ..., source: _Optional[_Union[Source, _Mapping]] = ..., vector: _Optional[_Iterable[float]] = ..., vector_packed: _Optional[bytes] = ..., on_duplicate: _Optional[_Union[OnDuplicate, str]] = ..., on_too_long: _Optional[_Union[OnTooLong, str]] = ...) -> None: ...
 
 class Related(_message.Message):
     __slots__ = ("id", "relation", "similarity")

@@ -23,11 +23,12 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from siltstone.v1 import memory_pb2 as siltstone_dot_v1_dot_memory__pb2
 from siltstone.v1 import search_pb2 as siltstone_dot_v1_dot_search__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!siltstone/v1/memory_service.proto\x12\x0csiltstone.v1\x1a google/protobuf/field_mask.proto\x1a\x19siltstone/v1/memory.proto\x1a\x19siltstone/v1/search.proto\"\x8c\x01\n\x14WriteMemoriesRequest\x12)\n\x06\x64rafts\x18\x01 \x03(\x0b\x32\x19.siltstone.v1.MemoryDraft\x12\x16\n\tnamespace\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07task_id\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\tB\x0c\n\n_namespace\"E\n\x15WriteMemoriesResponse\x12,\n\x08receipts\x18\x01 \x03(\x0b\x32\x1a.siltstone.v1.WriteReceipt\"Z\n\x12GetMemoriesRequest\x12\x0b\n\x03ids\x18\x01 \x03(\t\x12\x17\n\nmax_tokens\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07task_id\x18\x03 \x01(\tB\r\n\x0b_max_tokens\"i\n\x13GetMemoriesResponse\x12&\n\x08memories\x18\x01 \x03(\x0b\x32\x14.siltstone.v1.Memory\x12\x13\n\x0btokens_used\x18\x02 \x01(\x05\x12\x15\n\rtruncated_ids\x18\x03 \x03(\t\"\x88\x01\n\x13ListMemoriesRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tH\x00\x88\x01\x01\x12$\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x14.siltstone.v1.Filter\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_namespace\"W\n\x14ListMemoriesResponse\x12&\n\x08memories\x18\x01 \x03(\x0b\x32\x14.siltstone.v1.Memory\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"S\n\x1a\x42\x61tchSearchMemoriesRequest\x12\x35\n\x08requests\x18\x01 \x03(\x0b\x32#.siltstone.v1.SearchMemoriesRequest\"T\n\x1b\x42\x61tchSearchMemoriesResponse\x12\x35\n\x07results\x18\x01 \x03(\x0b\x32$.siltstone.v1.SearchMemoriesResponse\"T\n\x1bStreamSearchMemoriesRequest\x12\x35\n\x08requests\x18\x01 \x03(\x0b\x32#.siltstone.v1.SearchMemoriesRequest\"U\n\x1cStreamSearchMemoriesResponse\x12\x35\n\x07results\x18\x01 \x03(\x0b\x32$.siltstone.v1.SearchMemoriesResponse\"\xa4\x01\n\x13UpdateMemoryRequest\x12$\n\x06memory\x18\x01 \x01(\x0b\x32\x14.siltstone.v1.Memory\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x15\n\x08revision\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x04 \x01(\tB\x0b\n\t_revision\"\xbd\x01\n\x15\x46orgetMemoriesRequest\x12\x0b\n\x03ids\x18\x01 \x03(\t\x12$\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x14.siltstone.v1.Filter\x12\x16\n\tnamespace\x18\x03 \x01(\tH\x00\x88\x01\x01\x12&\n\x04mode\x18\x04 \x01(\x0e\x32\x18.siltstone.v1.ForgetMode\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x12\x12\n\nrequest_id\x18\x06 \x01(\tB\x0c\n\n_namespace\"m\n\x16\x46orgetMemoriesResponse\x12\r\n\x05\x63ount\x18\x01 \x01(\x03\x12\x0b\n\x03ids\x18\x02 \x03(\t\x12&\n\x04mode\x18\x03 \x01(\x0e\x32\x18.siltstone.v1.ForgetMode\x12\x0f\n\x07\x64ry_run\x18\x04 \x01(\x08\"\xa0\x01\n\x13VerifyMemoryRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12&\n\x07verdict\x18\x02 \x01(\x0e\x32\x15.siltstone.v1.Verdict\x12\x10\n\x08\x65vidence\x18\x03 \x01(\t\x12\x0f\n\x07task_id\x18\x04 \x01(\t\x12\x10\n\x08reviewer\x18\x05 \x01(\t\x12\x0c\n\x04note\x18\x06 \x01(\t\x12\x12\n\nrequest_id\x18\x07 \x01(\t\"6\n\x14RestoreMemoryRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\" \n\x12TraceMemoryRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\xe6\x01\n\x13TraceMemoryResponse\x12$\n\x06memory\x18\x01 \x01(\x0b\x32\x14.siltstone.v1.Memory\x12)\n\trevisions\x18\x02 \x03(\x0b\x32\x16.siltstone.v1.Revision\x12(\n\nsuperseded\x18\x03 \x03(\x0b\x32\x14.siltstone.v1.Memory\x12+\n\rsuperseded_by\x18\x04 \x03(\x0b\x32\x14.siltstone.v1.Memory\x12\'\n\tconflicts\x18\x05 \x03(\x0b\x32\x14.siltstone.v1.Memory\"[\n\x15ListAuditQueueRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x12\n\x05limit\x18\x02 \x01(\x05H\x01\x88\x01\x01\x42\x0c\n\n_namespaceB\x08\n\x06_limit\"@\n\x16ListAuditQueueResponse\x12&\n\x08memories\x18\x01 \x03(\x0b\x32\x14.siltstone.v1.Memory\"R\n\x16ListAuditEventsRequest\x12\x11\n\tsince_seq\x18\x01 \x01(\x03\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"\\\n\x17ListAuditEventsResponse\x12(\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x18.siltstone.v1.AuditEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\x9b\t\n\rMemoryService\x12X\n\rWriteMemories\x12\".siltstone.v1.WriteMemoriesRequest\x1a#.siltstone.v1.WriteMemoriesResponse\x12R\n\x0bGetMemories\x12 .siltstone.v1.GetMemoriesRequest\x1a!.siltstone.v1.GetMemoriesResponse\x12U\n\x0cListMemories\x12!.siltstone.v1.ListMemoriesRequest\x1a\".siltstone.v1.ListMemoriesResponse\x12[\n\x0eSearchMemories\x12#.siltstone.v1.SearchMemoriesRequest\x1a$.siltstone.v1.SearchMemoriesResponse\x12j\n\x13\x42\x61tchSearchMemories\x12(.siltstone.v1.BatchSearchMemoriesRequest\x1a).siltstone.v1.BatchSearchMemoriesResponse\x12q\n\x14StreamSearchMemories\x12).siltstone.v1.StreamSearchMemoriesRequest\x1a*.siltstone.v1.StreamSearchMemoriesResponse(\x01\x30\x01\x12G\n\x0cUpdateMemory\x12!.siltstone.v1.UpdateMemoryRequest\x1a\x14.siltstone.v1.Memory\x12[\n\x0e\x46orgetMemories\x12#.siltstone.v1.ForgetMemoriesRequest\x1a$.siltstone.v1.ForgetMemoriesResponse\x12G\n\x0cVerifyMemory\x12!.siltstone.v1.VerifyMemoryRequest\x1a\x14.siltstone.v1.Memory\x12I\n\rRestoreMemory\x12\".siltstone.v1.RestoreMemoryRequest\x1a\x14.siltstone.v1.Memory\x12R\n\x0bTraceMemory\x12 .siltstone.v1.TraceMemoryRequest\x1a!.siltstone.v1.TraceMemoryResponse\x12[\n\x0eListAuditQueue\x12#.siltstone.v1.ListAuditQueueRequest\x1a$.siltstone.v1.ListAuditQueueResponse\x12^\n\x0fListAuditEvents\x12$.siltstone.v1.ListAuditEventsRequest\x1a%.siltstone.v1.ListAuditEventsResponseB*\n\x0csiltstone.v1P\x01Z\x18siltstone/v1;siltstonev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!siltstone/v1/memory_service.proto\x12\x0csiltstone.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19siltstone/v1/memory.proto\x1a\x19siltstone/v1/search.proto\"\x8c\x01\n\x14WriteMemoriesRequest\x12)\n\x06\x64rafts\x18\x01 \x03(\x0b\x32\x19.siltstone.v1.MemoryDraft\x12\x16\n\tnamespace\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07task_id\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\tB\x0c\n\n_namespace\"E\n\x15WriteMemoriesResponse\x12,\n\x08receipts\x18\x01 \x03(\x0b\x32\x1a.siltstone.v1.WriteReceipt\"\x85\x01\n\x12GetMemoriesRequest\x12\x0b\n\x03ids\x18\x01 \x03(\t\x12\x17\n\nmax_tokens\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07task_id\x18\x03 \x01(\t\x12)\n\x05\x61s_of\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\r\n\x0b_max_tokens\"i\n\x13GetMemoriesResponse\x12&\n\x08memories\x18\x01 \x03(\x0b\x32\x14.siltstone.v1.Memory\x12\x13\n\x0btokens_used\x18\x02 \x01(\x05\x12\x15\n\rtruncated_ids\x18\x03 \x03(\t\"\x88\x01\n\x13ListMemoriesRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tH\x00\x88\x01\x01\x12$\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x14.siltstone.v1.Filter\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_namespace\"W\n\x14ListMemoriesResponse\x12&\n\x08memories\x18\x01 \x03(\x0b\x32\x14.siltstone.v1.Memory\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"S\n\x1a\x42\x61tchSearchMemoriesRequest\x12\x35\n\x08requests\x18\x01 \x03(\x0b\x32#.siltstone.v1.SearchMemoriesRequest\"T\n\x1b\x42\x61tchSearchMemoriesResponse\x12\x35\n\x07results\x18\x01 \x03(\x0b\x32$.siltstone.v1.SearchMemoriesResponse\"T\n\x1bStreamSearchMemoriesRequest\x12\x35\n\x08requests\x18\x01 \x03(\x0b\x32#.siltstone.v1.SearchMemoriesRequest\"U\n\x1cStreamSearchMemoriesResponse\x12\x35\n\x07results\x18\x01 \x03(\x0b\x32$.siltstone.v1.SearchMemoriesResponse\"\xa4\x01\n\x13UpdateMemoryRequest\x12$\n\x06memory\x18\x01 \x01(\x0b\x32\x14.siltstone.v1.Memory\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x15\n\x08revision\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x04 \x01(\tB\x0b\n\t_revision\"\xbd\x01\n\x15\x46orgetMemoriesRequest\x12\x0b\n\x03ids\x18\x01 \x03(\t\x12$\n\x06\x66ilter\x18\x02 \x01(\x0b\x32\x14.siltstone.v1.Filter\x12\x16\n\tnamespace\x18\x03 \x01(\tH\x00\x88\x01\x01\x12&\n\x04mode\x18\x04 \x01(\x0e\x32\x18.siltstone.v1.ForgetMode\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x12\x12\n\nrequest_id\x18\x06 \x01(\tB\x0c\n\n_namespace\"m\n\x16\x46orgetMemoriesResponse\x12\r\n\x05\x63ount\x18\x01 \x01(\x03\x12\x0b\n\x03ids\x18\x02 \x03(\t\x12&\n\x04mode\x18\x03 \x01(\x0e\x32\x18.siltstone.v1.ForgetMode\x12\x0f\n\x07\x64ry_run\x18\x04 \x01(\x08\"\xa0\x01\n\x13VerifyMemoryRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12&\n\x07verdict\x18\x02 \x01(\x0e\x32\x15.siltstone.v1.Verdict\x12\x10\n\x08\x65vidence\x18\x03 \x01(\t\x12\x0f\n\x07task_id\x18\x04 \x01(\t\x12\x10\n\x08reviewer\x18\x05 \x01(\t\x12\x0c\n\x04note\x18\x06 \x01(\t\x12\x12\n\nrequest_id\x18\x07 \x01(\t\"6\n\x14RestoreMemoryRequest\x12\n\n\x02id\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\" \n\x12TraceMemoryRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\xe6\x01\n\x13TraceMemoryResponse\x12$\n\x06memory\x18\x01 \x01(\x0b\x32\x14.siltstone.v1.Memory\x12)\n\trevisions\x18\x02 \x03(\x0b\x32\x16.siltstone.v1.Revision\x12(\n\nsuperseded\x18\x03 \x03(\x0b\x32\x14.siltstone.v1.Memory\x12+\n\rsuperseded_by\x18\x04 \x03(\x0b\x32\x14.siltstone.v1.Memory\x12\'\n\tconflicts\x18\x05 \x03(\x0b\x32\x14.siltstone.v1.Memory\"[\n\x15ListAuditQueueRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x12\n\x05limit\x18\x02 \x01(\x05H\x01\x88\x01\x01\x42\x0c\n\n_namespaceB\x08\n\x06_limit\"@\n\x16ListAuditQueueResponse\x12&\n\x08memories\x18\x01 \x03(\x0b\x32\x14.siltstone.v1.Memory\"R\n\x16ListAuditEventsRequest\x12\x11\n\tsince_seq\x18\x01 \x01(\x03\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"\\\n\x17ListAuditEventsResponse\x12(\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x18.siltstone.v1.AuditEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\x9b\t\n\rMemoryService\x12X\n\rWriteMemories\x12\".siltstone.v1.WriteMemoriesRequest\x1a#.siltstone.v1.WriteMemoriesResponse\x12R\n\x0bGetMemories\x12 .siltstone.v1.GetMemoriesRequest\x1a!.siltstone.v1.GetMemoriesResponse\x12U\n\x0cListMemories\x12!.siltstone.v1.ListMemoriesRequest\x1a\".siltstone.v1.ListMemoriesResponse\x12[\n\x0eSearchMemories\x12#.siltstone.v1.SearchMemoriesRequest\x1a$.siltstone.v1.SearchMemoriesResponse\x12j\n\x13\x42\x61tchSearchMemories\x12(.siltstone.v1.BatchSearchMemoriesRequest\x1a).siltstone.v1.BatchSearchMemoriesResponse\x12q\n\x14StreamSearchMemories\x12).siltstone.v1.StreamSearchMemoriesRequest\x1a*.siltstone.v1.StreamSearchMemoriesResponse(\x01\x30\x01\x12G\n\x0cUpdateMemory\x12!.siltstone.v1.UpdateMemoryRequest\x1a\x14.siltstone.v1.Memory\x12[\n\x0e\x46orgetMemories\x12#.siltstone.v1.ForgetMemoriesRequest\x1a$.siltstone.v1.ForgetMemoriesResponse\x12G\n\x0cVerifyMemory\x12!.siltstone.v1.VerifyMemoryRequest\x1a\x14.siltstone.v1.Memory\x12I\n\rRestoreMemory\x12\".siltstone.v1.RestoreMemoryRequest\x1a\x14.siltstone.v1.Memory\x12R\n\x0bTraceMemory\x12 .siltstone.v1.TraceMemoryRequest\x1a!.siltstone.v1.TraceMemoryResponse\x12[\n\x0eListAuditQueue\x12#.siltstone.v1.ListAuditQueueRequest\x1a$.siltstone.v1.ListAuditQueueResponse\x12^\n\x0fListAuditEvents\x12$.siltstone.v1.ListAuditEventsRequest\x1a%.siltstone.v1.ListAuditEventsResponseB*\n\x0csiltstone.v1P\x01Z\x18siltstone/v1;siltstonev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,48 +36,48 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'siltstone.v1.memory_service
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\014siltstone.v1P\001Z\030siltstone/v1;siltstonev1'
-  _globals['_WRITEMEMORIESREQUEST']._serialized_start=140
-  _globals['_WRITEMEMORIESREQUEST']._serialized_end=280
-  _globals['_WRITEMEMORIESRESPONSE']._serialized_start=282
-  _globals['_WRITEMEMORIESRESPONSE']._serialized_end=351
-  _globals['_GETMEMORIESREQUEST']._serialized_start=353
-  _globals['_GETMEMORIESREQUEST']._serialized_end=443
-  _globals['_GETMEMORIESRESPONSE']._serialized_start=445
-  _globals['_GETMEMORIESRESPONSE']._serialized_end=550
-  _globals['_LISTMEMORIESREQUEST']._serialized_start=553
-  _globals['_LISTMEMORIESREQUEST']._serialized_end=689
-  _globals['_LISTMEMORIESRESPONSE']._serialized_start=691
-  _globals['_LISTMEMORIESRESPONSE']._serialized_end=778
-  _globals['_BATCHSEARCHMEMORIESREQUEST']._serialized_start=780
-  _globals['_BATCHSEARCHMEMORIESREQUEST']._serialized_end=863
-  _globals['_BATCHSEARCHMEMORIESRESPONSE']._serialized_start=865
-  _globals['_BATCHSEARCHMEMORIESRESPONSE']._serialized_end=949
-  _globals['_STREAMSEARCHMEMORIESREQUEST']._serialized_start=951
-  _globals['_STREAMSEARCHMEMORIESREQUEST']._serialized_end=1035
-  _globals['_STREAMSEARCHMEMORIESRESPONSE']._serialized_start=1037
-  _globals['_STREAMSEARCHMEMORIESRESPONSE']._serialized_end=1122
-  _globals['_UPDATEMEMORYREQUEST']._serialized_start=1125
-  _globals['_UPDATEMEMORYREQUEST']._serialized_end=1289
-  _globals['_FORGETMEMORIESREQUEST']._serialized_start=1292
-  _globals['_FORGETMEMORIESREQUEST']._serialized_end=1481
-  _globals['_FORGETMEMORIESRESPONSE']._serialized_start=1483
-  _globals['_FORGETMEMORIESRESPONSE']._serialized_end=1592
-  _globals['_VERIFYMEMORYREQUEST']._serialized_start=1595
-  _globals['_VERIFYMEMORYREQUEST']._serialized_end=1755
-  _globals['_RESTOREMEMORYREQUEST']._serialized_start=1757
-  _globals['_RESTOREMEMORYREQUEST']._serialized_end=1811
-  _globals['_TRACEMEMORYREQUEST']._serialized_start=1813
-  _globals['_TRACEMEMORYREQUEST']._serialized_end=1845
-  _globals['_TRACEMEMORYRESPONSE']._serialized_start=1848
-  _globals['_TRACEMEMORYRESPONSE']._serialized_end=2078
-  _globals['_LISTAUDITQUEUEREQUEST']._serialized_start=2080
-  _globals['_LISTAUDITQUEUEREQUEST']._serialized_end=2171
-  _globals['_LISTAUDITQUEUERESPONSE']._serialized_start=2173
-  _globals['_LISTAUDITQUEUERESPONSE']._serialized_end=2237
-  _globals['_LISTAUDITEVENTSREQUEST']._serialized_start=2239
-  _globals['_LISTAUDITEVENTSREQUEST']._serialized_end=2321
-  _globals['_LISTAUDITEVENTSRESPONSE']._serialized_start=2323
-  _globals['_LISTAUDITEVENTSRESPONSE']._serialized_end=2415
-  _globals['_MEMORYSERVICE']._serialized_start=2418
-  _globals['_MEMORYSERVICE']._serialized_end=3597
+  _globals['_WRITEMEMORIESREQUEST']._serialized_start=173
+  _globals['_WRITEMEMORIESREQUEST']._serialized_end=313
+  _globals['_WRITEMEMORIESRESPONSE']._serialized_start=315
+  _globals['_WRITEMEMORIESRESPONSE']._serialized_end=384
+  _globals['_GETMEMORIESREQUEST']._serialized_start=387
+  _globals['_GETMEMORIESREQUEST']._serialized_end=520
+  _globals['_GETMEMORIESRESPONSE']._serialized_start=522
+  _globals['_GETMEMORIESRESPONSE']._serialized_end=627
+  _globals['_LISTMEMORIESREQUEST']._serialized_start=630
+  _globals['_LISTMEMORIESREQUEST']._serialized_end=766
+  _globals['_LISTMEMORIESRESPONSE']._serialized_start=768
+  _globals['_LISTMEMORIESRESPONSE']._serialized_end=855
+  _globals['_BATCHSEARCHMEMORIESREQUEST']._serialized_start=857
+  _globals['_BATCHSEARCHMEMORIESREQUEST']._serialized_end=940
+  _globals['_BATCHSEARCHMEMORIESRESPONSE']._serialized_start=942
+  _globals['_BATCHSEARCHMEMORIESRESPONSE']._serialized_end=1026
+  _globals['_STREAMSEARCHMEMORIESREQUEST']._serialized_start=1028
+  _globals['_STREAMSEARCHMEMORIESREQUEST']._serialized_end=1112
+  _globals['_STREAMSEARCHMEMORIESRESPONSE']._serialized_start=1114
+  _globals['_STREAMSEARCHMEMORIESRESPONSE']._serialized_end=1199
+  _globals['_UPDATEMEMORYREQUEST']._serialized_start=1202
+  _globals['_UPDATEMEMORYREQUEST']._serialized_end=1366
+  _globals['_FORGETMEMORIESREQUEST']._serialized_start=1369
+  _globals['_FORGETMEMORIESREQUEST']._serialized_end=1558
+  _globals['_FORGETMEMORIESRESPONSE']._serialized_start=1560
+  _globals['_FORGETMEMORIESRESPONSE']._serialized_end=1669
+  _globals['_VERIFYMEMORYREQUEST']._serialized_start=1672
+  _globals['_VERIFYMEMORYREQUEST']._serialized_end=1832
+  _globals['_RESTOREMEMORYREQUEST']._serialized_start=1834
+  _globals['_RESTOREMEMORYREQUEST']._serialized_end=1888
+  _globals['_TRACEMEMORYREQUEST']._serialized_start=1890
+  _globals['_TRACEMEMORYREQUEST']._serialized_end=1922
+  _globals['_TRACEMEMORYRESPONSE']._serialized_start=1925
+  _globals['_TRACEMEMORYRESPONSE']._serialized_end=2155
+  _globals['_LISTAUDITQUEUEREQUEST']._serialized_start=2157
+  _globals['_LISTAUDITQUEUEREQUEST']._serialized_end=2248
+  _globals['_LISTAUDITQUEUERESPONSE']._serialized_start=2250
+  _globals['_LISTAUDITQUEUERESPONSE']._serialized_end=2314
+  _globals['_LISTAUDITEVENTSREQUEST']._serialized_start=2316
+  _globals['_LISTAUDITEVENTSREQUEST']._serialized_end=2398
+  _globals['_LISTAUDITEVENTSRESPONSE']._serialized_start=2400
+  _globals['_LISTAUDITEVENTSRESPONSE']._serialized_end=2492
+  _globals['_MEMORYSERVICE']._serialized_start=2495
+  _globals['_MEMORYSERVICE']._serialized_end=3674
 # @@protoc_insertion_point(module_scope)

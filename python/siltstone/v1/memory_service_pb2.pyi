@@ -1,4 +1,7 @@
+import datetime
+
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from siltstone.v1 import memory_pb2 as _memory_pb2
 from siltstone.v1 import search_pb2 as _search_pb2
 from google.protobuf.internal import containers as _containers
@@ -28,14 +31,16 @@ class WriteMemoriesResponse(_message.Message):
     def __init__(self, receipts: _Optional[_Iterable[_Union[_memory_pb2.WriteReceipt, _Mapping]]] = ...) -> None: ...
 
 class GetMemoriesRequest(_message.Message):
-    __slots__ = ("ids", "max_tokens", "task_id")
+    __slots__ = ("ids", "max_tokens", "task_id", "as_of")
     IDS_FIELD_NUMBER: _ClassVar[int]
     MAX_TOKENS_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_FIELD_NUMBER: _ClassVar[int]
     ids: _containers.RepeatedScalarFieldContainer[str]
     max_tokens: int
     task_id: str
-    def __init__(self, ids: _Optional[_Iterable[str]] = ..., max_tokens: _Optional[int] = ..., task_id: _Optional[str] = ...) -> None: ...
+    as_of: _timestamp_pb2.Timestamp
+    def __init__(self, ids: _Optional[_Iterable[str]] = ..., max_tokens: _Optional[int] = ..., task_id: _Optional[str] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class GetMemoriesResponse(_message.Message):
     __slots__ = ("memories", "tokens_used", "truncated_ids")

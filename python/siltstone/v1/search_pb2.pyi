@@ -131,7 +131,7 @@ class Filter(_message.Message):
     def __init__(self, tags_any: _Optional[_Iterable[str]] = ..., tags_all: _Optional[_Iterable[str]] = ..., task_type: _Optional[_Iterable[str]] = ..., tools_used: _Optional[_Iterable[str]] = ..., outcome: _Optional[_Iterable[_Union[_memory_pb2.Outcome, str]]] = ..., verification: _Optional[_Iterable[_Union[_memory_pb2.Verification, str]]] = ..., memory_type: _Optional[_Iterable[_Union[_memory_pb2.MemoryType, str]]] = ..., ids: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Mapping[str, AttributeCondition]] = ..., event_time: _Optional[_Union[TimeRange, _Mapping]] = ..., create_time: _Optional[_Union[TimeRange, _Mapping]] = ..., update_time: _Optional[_Union[TimeRange, _Mapping]] = ..., confidence: _Optional[_Union[NumberRange, _Mapping]] = ..., any_of: _Optional[_Iterable[_Union[Filter, _Mapping]]] = ..., **kwargs) -> None: ...
 
 class SearchMemoriesRequest(_message.Message):
-    __slots__ = ("query", "vector", "vector_packed", "namespaces", "include_public", "top_k", "filter", "profile", "weights", "now", "time_zone", "as_of", "view", "max_tokens", "min_score", "include_superseded", "include_expired", "include_refuted", "task_id", "explain")
+    __slots__ = ("query", "vector", "vector_packed", "namespaces", "include_public", "top_k", "filter", "profile", "weights", "now", "time_zone", "as_of", "view", "max_tokens", "min_score", "include_superseded", "include_expired", "include_refuted", "task_id", "explain", "diversity", "rerank")
     QUERY_FIELD_NUMBER: _ClassVar[int]
     VECTOR_FIELD_NUMBER: _ClassVar[int]
     VECTOR_PACKED_FIELD_NUMBER: _ClassVar[int]
@@ -152,6 +152,8 @@ class SearchMemoriesRequest(_message.Message):
     INCLUDE_REFUTED_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
     EXPLAIN_FIELD_NUMBER: _ClassVar[int]
+    DIVERSITY_FIELD_NUMBER: _ClassVar[int]
+    RERANK_FIELD_NUMBER: _ClassVar[int]
     query: str
     vector: _containers.RepeatedScalarFieldContainer[float]
     vector_packed: bytes
@@ -172,10 +174,12 @@ class SearchMemoriesRequest(_message.Message):
     include_refuted: bool
     task_id: str
     explain: bool
-    def __init__(self, query: _Optional[str] = ..., vector: _Optional[_Iterable[float]] = ..., vector_packed: _Optional[bytes] = ..., namespaces: _Optional[_Iterable[str]] = ..., include_public: _Optional[bool] = ..., top_k: _Optional[int] = ..., filter: _Optional[_Union[Filter, _Mapping]] = ..., profile: _Optional[_Union[Profile, str]] = ..., weights: _Optional[_Union[PartialWeights, _Mapping]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_zone: _Optional[str] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., view: _Optional[_Union[View, str]] = ..., max_tokens: _Optional[int] = ..., min_score: _Optional[float] = ..., include_superseded: _Optional[bool] = ..., include_expired: _Optional[bool] = ..., include_refuted: _Optional[bool] = ..., task_id: _Optional[str] = ..., explain: _Optional[bool] = ...) -> None: ...
+    diversity: float
+    rerank: bool
+    def __init__(self, query: _Optional[str] = ..., vector: _Optional[_Iterable[float]] = ..., vector_packed: _Optional[bytes] = ..., namespaces: _Optional[_Iterable[str]] = ..., include_public: _Optional[bool] = ..., top_k: _Optional[int] = ..., filter: _Optional[_Union[Filter, _Mapping]] = ..., profile: _Optional[_Union[Profile, str]] = ..., weights: _Optional[_Union[PartialWeights, _Mapping]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_zone: _Optional[str] = ..., as_of: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., view: _Optional[_Union[View, str]] = ..., max_tokens: _Optional[int] = ..., min_score: _Optional[float] = ..., include_superseded: _Optional[bool] = ..., include_expired: _Optional[bool] = ..., include_refuted: _Optional[bool] = ..., task_id: _Optional[str] = ..., explain: _Optional[bool] = ..., diversity: _Optional[float] = ..., rerank: _Optional[bool] = ...) -> None: ...
 
 class Hit(_message.Message):
-    __slots__ = ("memory", "score", "similarity", "gate", "recency", "confidence", "cosine", "lexical", "support", "passage", "in_window")
+    __slots__ = ("memory", "score", "similarity", "gate", "recency", "confidence", "cosine", "lexical", "support", "passage", "in_window", "rerank_score")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     SIMILARITY_FIELD_NUMBER: _ClassVar[int]
@@ -187,6 +191,7 @@ class Hit(_message.Message):
     SUPPORT_FIELD_NUMBER: _ClassVar[int]
     PASSAGE_FIELD_NUMBER: _ClassVar[int]
     IN_WINDOW_FIELD_NUMBER: _ClassVar[int]
+    RERANK_SCORE_FIELD_NUMBER: _ClassVar[int]
     memory: _memory_pb2.Memory
     score: float
     similarity: float
@@ -198,7 +203,8 @@ class Hit(_message.Message):
     support: float
     passage: str
     in_window: bool
-    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., score: _Optional[float] = ..., similarity: _Optional[float] = ..., gate: _Optional[float] = ..., recency: _Optional[float] = ..., confidence: _Optional[float] = ..., cosine: _Optional[float] = ..., lexical: _Optional[float] = ..., support: _Optional[float] = ..., passage: _Optional[str] = ..., in_window: _Optional[bool] = ...) -> None: ...
+    rerank_score: float
+    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., score: _Optional[float] = ..., similarity: _Optional[float] = ..., gate: _Optional[float] = ..., recency: _Optional[float] = ..., confidence: _Optional[float] = ..., cosine: _Optional[float] = ..., lexical: _Optional[float] = ..., support: _Optional[float] = ..., passage: _Optional[str] = ..., in_window: _Optional[bool] = ..., rerank_score: _Optional[float] = ...) -> None: ...
 
 class TimeWindow(_message.Message):
     __slots__ = ("start", "end")
@@ -209,31 +215,37 @@ class TimeWindow(_message.Message):
     def __init__(self, start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("plan", "allowed", "candidates", "embed_us", "search_us", "read_us")
+    __slots__ = ("plan", "allowed", "candidates", "embed_us", "search_us", "read_us", "gave_way", "rerank")
     PLAN_FIELD_NUMBER: _ClassVar[int]
     ALLOWED_FIELD_NUMBER: _ClassVar[int]
     CANDIDATES_FIELD_NUMBER: _ClassVar[int]
     EMBED_US_FIELD_NUMBER: _ClassVar[int]
     SEARCH_US_FIELD_NUMBER: _ClassVar[int]
     READ_US_FIELD_NUMBER: _ClassVar[int]
+    GAVE_WAY_FIELD_NUMBER: _ClassVar[int]
+    RERANK_FIELD_NUMBER: _ClassVar[int]
     plan: str
     allowed: int
     candidates: int
     embed_us: int
     search_us: int
     read_us: int
-    def __init__(self, plan: _Optional[str] = ..., allowed: _Optional[int] = ..., candidates: _Optional[int] = ..., embed_us: _Optional[int] = ..., search_us: _Optional[int] = ..., read_us: _Optional[int] = ...) -> None: ...
+    gave_way: _containers.RepeatedScalarFieldContainer[str]
+    rerank: str
+    def __init__(self, plan: _Optional[str] = ..., allowed: _Optional[int] = ..., candidates: _Optional[int] = ..., embed_us: _Optional[int] = ..., search_us: _Optional[int] = ..., read_us: _Optional[int] = ..., gave_way: _Optional[_Iterable[str]] = ..., rerank: _Optional[str] = ...) -> None: ...
 
 class SearchMemoriesResponse(_message.Message):
-    __slots__ = ("hits", "time_window", "tokens_used", "truncated", "explain")
+    __slots__ = ("hits", "time_window", "tokens_used", "truncated", "explain", "nothing_in_window")
     HITS_FIELD_NUMBER: _ClassVar[int]
     TIME_WINDOW_FIELD_NUMBER: _ClassVar[int]
     TOKENS_USED_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_FIELD_NUMBER: _ClassVar[int]
     EXPLAIN_FIELD_NUMBER: _ClassVar[int]
+    NOTHING_IN_WINDOW_FIELD_NUMBER: _ClassVar[int]
     hits: _containers.RepeatedCompositeFieldContainer[Hit]
     time_window: TimeWindow
     tokens_used: int
     truncated: bool
     explain: Explanation
-    def __init__(self, hits: _Optional[_Iterable[_Union[Hit, _Mapping]]] = ..., time_window: _Optional[_Union[TimeWindow, _Mapping]] = ..., tokens_used: _Optional[int] = ..., truncated: _Optional[bool] = ..., explain: _Optional[_Union[Explanation, _Mapping]] = ...) -> None: ...
+    nothing_in_window: bool
+    def __init__(self, hits: _Optional[_Iterable[_Union[Hit, _Mapping]]] = ..., time_window: _Optional[_Union[TimeWindow, _Mapping]] = ..., tokens_used: _Optional[int] = ..., truncated: _Optional[bool] = ..., explain: _Optional[_Union[Explanation, _Mapping]] = ..., nothing_in_window: _Optional[bool] = ...) -> None: ...
