@@ -12,6 +12,7 @@ mod quotes;
 mod substitution;
 #[cfg(test)]
 mod tests;
+mod wording;
 mod words;
 
 use std::collections::BTreeSet;
@@ -29,18 +30,34 @@ pub fn facts_differ(a: &str, b: &str) -> Option<String> {
     if a == b {
         return None;
     }
-    let (a, b) = (Text::new(a), Text::new(b));
-    let (fa, fb) = (Facts::of(&a), Facts::of(&b));
+    facts_of_texts_differ(&Text::new(a), &Text::new(b))
+}
+
+fn facts_of_texts_differ(a: &Text, b: &Text) -> Option<String> {
+    let (fa, fb) = (Facts::of(a), Facts::of(b));
     numbers_differ(&fa, &fb)
         .or_else(|| units_differ(&fa, &fb))
         .or_else(|| sets_differ("dates", &fa.dates, &fb.dates, |_, _| false))
         .or_else(|| identifiers_differ(&fa, &fb))
-        .or_else(|| quotes_differ(&a, &b, &fa, &fb))
-        .or_else(|| negation::differ(&a, &b))
-        .or_else(|| opposites::differ(&a, &b))
+        .or_else(|| quotes_differ(a, b, &fa, &fb))
+        .or_else(|| negation::differ(a, b))
+        .or_else(|| opposites::differ(a, b))
         .or_else(|| names_differ(&fa, &fb))
-        .or_else(|| ends::differ(&a, &b, &fa, &fb))
-        .or_else(|| substitution::differ(&a, &b))
+        .or_else(|| ends::differ(a, b, &fa, &fb))
+        .or_else(|| substitution::differ(a, b))
+}
+
+/// Why two texts are not one statement; None when a writer who says the one after the other says nothing new.
+///
+/// As `facts_differ`, and the wording too: the same words in the same order, but for words that carry nothing
+/// (articles, 的), words that mean the same (restart, reboot), and a condition that stands first or last. In
+/// texts of 30 words and more one in twenty may be left over. Reasons as ``wording: hot / none``.
+pub fn statements_differ(a: &str, b: &str) -> Option<String> {
+    if a == b {
+        return None;
+    }
+    let (x, y) = (Text::new(a), Text::new(b));
+    wording::differ(&x, &y).or_else(|| facts_of_texts_differ(&x, &y))
 }
 
 fn numbers_differ(a: &Facts, b: &Facts) -> Option<String> {

@@ -43,6 +43,7 @@ hot warm | cold cool
 old older | new newer young younger
 early earlier | late later
 inside indoors indoor | outside outdoors outdoor
+in into | out
 internal | external
 positive | negative
 good great better best | bad worse worst poor

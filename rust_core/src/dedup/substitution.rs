@@ -9,7 +9,7 @@ use super::words::{Text, Token, stem};
 use super::{negation, numbers};
 
 /// Words that mean the same in the same place, a group a line.
-const SAME: &str = "\
+pub const SAME: &str = "\
 restart reboot 重启 重新启动
 delete remove erase 删除 移除 删掉
 big large huge

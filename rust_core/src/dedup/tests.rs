@@ -318,6 +318,71 @@ fn plain_paraphrases_do_not_differ() {
     ]);
 }
 
+fn statement(a: &str, b: &str) -> Option<String> {
+    let (there, back) = (statements_differ(a, b), statements_differ(b, a));
+    assert_eq!(there.is_some(), back.is_some(), "{a} | {b}: {there:?}, {back:?}");
+    there
+}
+
+#[test]
+fn the_same_words_in_the_same_order_are_one_statement() {
+    for (a, b) in [
+        ("Restart the web service after a change.", "Please reboot the web service after a change"),
+        ("The API server listens on 0.0.0.0", "API server is listening on 0.0.0.0"),
+        ("Never commit the lock file", "Do not commit the lock file"),
+        ("The client can't connect", "The client cannot connect"),
+        ("On Windows the plugin does not load", "The plugin doesn't load on Windows"),
+        (
+            "Raise max_connections if the pool is exhausted",
+            "When the pool is exhausted, raise max_connections",
+        ),
+        ("Supports Linux and macOS", "Supports macOS and Linux"),
+        ("Wait 30s between tries", "Wait 30 seconds between tries"),
+        ("不要提交锁文件", "请勿提交锁文件。"),
+        ("配置改完以后重启服务", "配置改完之后重新启动服务"),
+        ("无法连接数据库", "不能连接数据库"),
+        ("如果连接池耗尽,就调大 max_connections", "当连接池耗尽，调大 max_connections"),
+    ] {
+        assert_eq!(statement(a, b), None, "{a} | {b}");
+    }
+}
+
+#[test]
+fn a_restriction_an_addition_or_other_roles_make_another_statement() {
+    for (a, b) in [
+        ("There is no water in the kitchen", "There is no hot water in the kitchen"),
+        ("Get rid of the old logs", "Get rid of the old logs on the backup host"),
+        (
+            "A monkey is kicking at the gloved hand of a person",
+            "A gloved person is kicking at the hand of a monkey",
+        ),
+        ("The service writes the log", "The service writes the log and rotates it"),
+        ("The dog runs into the water", "The dog runs out of the water"),
+        ("Drill a hole in the board", "Drill a hole with the board"),
+        ("Stop the worker. Delete the queue.", "Delete the queue. Stop the worker."),
+        ("花呗怎么开通", "花呗可以开通吗"),
+        ("怎么变成商家收款", "怎么变成商家收款了"),
+        ("服务重启以后缓存失效", "服务重启以后本地缓存失效"),
+        ("先停止服务,再备份数据库", "先备份数据库,再停止服务"),
+    ] {
+        assert!(statement(a, b).is_some(), "{a} | {b}");
+    }
+    assert_eq!(statement("no water here", "no hot water here").as_deref(), Some("wording: none / hot"));
+}
+
+#[test]
+fn a_long_lesson_told_again_may_differ_in_a_word_but_not_in_a_fact() {
+    let lesson = "The upload of large files failed with a timeout because the proxy in front of the service closed \
+                  idle connections after sixty seconds, and the client sent nothing while it computed the checksum \
+                  of the whole file before the first chunk went out to the server";
+    let again = lesson.replace("whole file", "file");
+    assert_eq!(statement(lesson, &again), None);
+    let facts = lesson.replace("sixty", "ninety");
+    assert_eq!(statement(lesson, &facts).as_deref().map(|r| &r[..7]), Some("numbers"));
+    let denied = lesson.replace("and the client sent", "and the client never sent");
+    assert!(statement(lesson, &denied).is_some());
+}
+
 #[test]
 fn any_text_gets_an_answer() {
     let odd = [
@@ -365,6 +430,7 @@ fn any_text_gets_an_answer() {
     ];
     for a in odd {
         for b in odd {
+            statement(a, b);
             let (there, back) = (facts_differ(a, b), facts_differ(b, a));
             assert_eq!(there.is_some(), back.is_some(), "{a:?} | {b:?}");
             assert!(a != b || there.is_none());

@@ -15,12 +15,17 @@ mod rust_core {
     #[pymodule_export]
     use super::output::{CollectionStatus, CoreHit, SearchOutput};
     #[pymodule_export]
-    use super::{count_tokens, facts_differ, truncate_tokens};
+    use super::{count_tokens, facts_differ, statements_differ, truncate_tokens};
 }
 
 #[pyfunction]
 fn facts_differ(py: Python<'_>, a: &str, b: &str) -> PyResult<Option<String>> {
     guarded(py, || Ok(crate::dedup::facts_differ(a, b)))
+}
+
+#[pyfunction]
+fn statements_differ(py: Python<'_>, a: &str, b: &str) -> PyResult<Option<String>> {
+    guarded(py, || Ok(crate::dedup::statements_differ(a, b)))
 }
 
 #[pyfunction]
