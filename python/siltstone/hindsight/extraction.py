@@ -1,7 +1,5 @@
 """Which rules look at a run, and what comes of it."""
 
-from dataclasses import replace
-
 from siltstone.hindsight.actions import action_piece, path_piece
 from siltstone.hindsight.answers import answer_lessons, is_answering
 from siltstone.hindsight.building import STATED, build
@@ -9,7 +7,7 @@ from siltstone.hindsight.failure import error_line
 from siltstone.hindsight.failures import failed_run_lessons, futile_lessons
 from siltstone.hindsight.fixes import Fix, cause_pieces, find_fixes, fix_lessons, fix_pieces, says_solved
 from siltstone.hindsight.quoting import Piece
-from siltstone.hindsight.run import Run, is_success
+from siltstone.hindsight.run import Run, is_success, numbered
 from siltstone.hindsight.service import is_service, service_lessons
 from siltstone.hindsight.signals import gave_up, is_courtesy, is_question
 from siltstone.model import ExtractedLesson, Outcome, Role, Trajectory
@@ -70,16 +68,6 @@ def _ended_in_error(run: Run) -> bool:
     """Whether the run stopped at a report of failure that is nobody's action."""
     last = run.steps[-1] if run.steps else None
     return last is not None and last.role is Role.TOOL and not last.tool and run.failed(last)
-
-
-def numbered(trajectory: Trajectory) -> Trajectory:
-    """Steps with the numbers they have, or 1, 2, … where those cannot tell them apart."""
-    numbers = [step.number for step in trajectory.steps]
-    if numbers == list(range(1, len(numbers) + 1)):
-        return trajectory
-    return replace(
-        trajectory, steps=[replace(step, number=n) for n, step in enumerate(trajectory.steps, start=1)]
-    )
 
 
 def _gave_up(run: Run) -> bool:

@@ -4,6 +4,7 @@ from siltstone.hindsight.actions import action_piece, alike, is_browsing, path_p
 from siltstone.hindsight.building import FAILED, build
 from siltstone.hindsight.failure import error_line
 from siltstone.hindsight.fixes import Fix, cause_pieces
+from siltstone.hindsight.folding import folded_pieces
 from siltstone.hindsight.quoting import Piece
 from siltstone.hindsight.run import Run
 from siltstone.hindsight.signals import gave_up, is_courtesy
@@ -22,7 +23,7 @@ def failed_run_lessons(run: Run, fixes: list[Fix]) -> list[ExtractedLesson]:
     problem += _attempt(tried[-1], 16) if tried and not is_browsing(tried[-1]) else []
     if not last_failing or is_browsing(tried[-1]):
         path = path_piece(run.actions, most=6)
-        problem += [path] if path else []
+        problem += folded_pieces(run)[-1:] or ([path] if path else [])
     problem += _last_words(run)[:1]
     reports = [step for step in run.steps if not step.tool and step.result and run.failed(step)]
     problem += [Piece(error_line(step.result), step.number) for step in reports[-1:]]

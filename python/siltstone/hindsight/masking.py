@@ -28,7 +28,7 @@ class Masker:
         texts = [trajectory.goal]
         for step in trajectory.steps:
             values.update(value for value in named_secrets(step.arguments) if len(value) >= _LEAST)
-            texts += [step.text, step.result, *_strings(step.arguments)]
+            texts += [step.text, step.result, *strings(step.arguments)]
         for text in dict.fromkeys(texts):
             for end in (
                 (text,) if len(text) <= 2 * _MAX_SCANNED else (text[:_MAX_SCANNED], text[-_MAX_SCANNED:])
@@ -141,15 +141,16 @@ def _as_word(value: str) -> re.Pattern[str]:
     return re.compile(before + re.escape(value) + after)
 
 
-def _strings(value: Any) -> Iterator[str]:
+def strings(value: Any) -> Iterator[str]:
+    """The texts in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for inner in value.values():
-            yield from _strings(inner)
+            yield from strings(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _strings(inner)
+            yield from strings(inner)
 
 
-__all__ = ["MASK", "Masker", "is_secret_name"]
+__all__ = ["MASK", "Masker", "is_secret_name", "strings"]

@@ -1,5 +1,6 @@
 """Lessons and runs as text: what is stored, embedded and shown."""
 
+from siltstone.hindsight.folding import FoldedStep, fold_run
 from siltstone.hindsight.quoting import cut, is_chinese
 from siltstone.hindsight.run import Run
 from siltstone.model import ExtractedLesson, Lesson, Outcome, Trajectory
@@ -28,9 +29,10 @@ def lesson_text(extracted: ExtractedLesson) -> str:
 
 
 def summarize_run(trajectory: Trajectory, lessons: list[ExtractedLesson]) -> str:
-    """A run in a few lines: the goal, how it ended with which tools, then its lessons, most telling first.
+    """A run in a few lines: the goal, how it ended with which tools, its lessons, and what was done.
 
-    In the language of the goal; secrets are masked. Its length is not bounded by tokens: cut it from the end.
+    The most telling lesson comes first; what was done are the calls, folded, each with its steps. In the
+    language of the goal; secrets are masked. Its length is not bounded by tokens: cut it from the end.
     """
     run = Run(trajectory)
     chinese = run.chinese
@@ -45,7 +47,14 @@ def summarize_run(trajectory: Trajectory, lessons: list[ExtractedLesson]) -> str
         ended = f"{outcome}; {steps} steps" + (f"; tools: {tools}" if tools else "")
         lines = [f"Goal: {goal}" if goal else "", f"Outcome: {ended}"]
     lines += [lesson_text(lesson) for lesson in lessons]
+    done = [_done(step) for step in fold_run(run) if step.tool]
+    lines += ["步骤：" if chinese else "Steps:", *done] if done else []
     return "\n".join(line for line in lines if line)
+
+
+def _done(step: FoldedStep) -> str:
+    first, last = step.numbers[0], step.numbers[-1]
+    return f"{first}: {step.text}" if first == last else f"{first}-{last}: {step.text}"
 
 
 def _reads_chinese(lesson: Lesson) -> bool:

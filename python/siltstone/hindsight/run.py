@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -168,6 +169,16 @@ class Run:
         programs = [name for step in steps if (name := program(command_of(step)))]
         found = list(dict.fromkeys([*codes, *programs, *(step.tool for step in steps if step.tool)]))
         return [tag for tag in found if len(tag) <= 40 and self.masker.mask(tag) == tag][:8]
+
+
+def numbered(trajectory: Trajectory) -> Trajectory:
+    """Steps with the numbers they have, or 1, 2, … where those cannot tell them apart."""
+    numbers = [step.number for step in trajectory.steps]
+    if numbers == list(range(1, len(numbers) + 1)):
+        return trajectory
+    return replace(
+        trajectory, steps=[replace(step, number=n) for n, step in enumerate(trajectory.steps, start=1)]
+    )
 
 
 def program(command: str) -> str:

@@ -8,10 +8,9 @@ from collections.abc import Callable
 
 from siltstone import rust_core
 from siltstone.hindsight.digest import trajectory_digest
-from siltstone.hindsight.extraction import numbered
 from siltstone.hindsight.extractor import Extraction, Rules
 from siltstone.hindsight.instructions import flags_of
-from siltstone.hindsight.run import Run
+from siltstone.hindsight.run import Run, numbered
 from siltstone.llm.answer import SCHEMA, Checked, check_answer
 from siltstone.llm.chat import ChatEndpoint, ChatError, Message
 from siltstone.llm.prompt import corrected, messages_for
