@@ -14,6 +14,7 @@ with its lessons and what was found wrong with them.
 - actions: expected actions of won runs that the lessons name; with values: their short arguments too.
 - hit@1, hit@5: the goal of a lost run finds a lesson of a won run of the same group, among the lessons of all
   runs; `won only`: among those of won runs.
+- kept as new: share of the lessons that the store took as new, neither merged nor in conflict.
 - again: share of runs of which a second look writes nothing.
 """
 
@@ -181,6 +182,8 @@ def _find(mem: siltstone.Api, kept: list[Case], where: str, asked: list[Case] | 
     won: dict[str, set[str]] = defaultdict(set)
     for case in kept:
         hindsight = _keep(mem, case)
+        for receipt in hindsight.receipts if asked is None else []:
+            _count(case, "kept as new", receipt.action.value == "CREATED", receipt.action.value)
         if case.label == "success":
             won[case.row["group"]] |= {receipt.memory.id for receipt in hindsight.receipts}
     for case in asked or kept:

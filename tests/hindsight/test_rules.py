@@ -459,3 +459,32 @@ def test_the_answer_is_not_told_twice(run_of):
     finish = {"tool": "Finish", "arguments": {"input": "2004"}, "gives": "Answer is CORRECT"}
     (found,) = look_back(run_of("When did Creed disband?", {"text": said, **finish}))
     assert found.lesson.solution == "Finish[2004]. Creed disbanded in 2004."
+
+
+@pytest.mark.parametrize(
+    ("goal", "told", "screen", "typed"),
+    [
+        ("Find the latest report", "I need the list of reports.", "The box is labeled [7].", "report 2026"),
+        ("查最新的报告", "我要先打开报告列表。", "截图里编号为 7 的是输入框。", "2026 报告"),
+    ],
+)
+def test_a_browsed_answer_keeps_what_was_typed_and_meant_and_not_where_it_stood(
+    run_of, assert_proven, goal, told, screen, typed
+):
+    trajectory = run_of(
+        goal,
+        {
+            "text": f"{told}{screen}" if "。" in told else f"{told} {screen}",
+            "tool": "Click",
+            "arguments": {"input": "[3]"},
+        },
+        {"text": screen, "tool": "Type", "arguments": {"input": f"[7]; {typed}"}},
+        {"text": "It is on top.", "tool": "finish", "arguments": {"status": "success"}},
+        outcome=Outcome.SUCCESS,
+    )
+    (found,) = look_back(trajectory)
+    assert told in found.lesson.solution
+    assert f"Type “{typed}”" in found.lesson.solution
+    assert "7" not in found.lesson.solution.replace(typed, "")
+    assert "success" not in found.lesson.solution
+    assert_proven(trajectory, [found])

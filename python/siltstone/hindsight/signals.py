@@ -160,6 +160,11 @@ _ANSWER = re.compile(
     r"|(?:所以|因此|那么)?[，,]?(?:最终)?答案(?:是|为)",
     re.IGNORECASE,
 )
+_SCREEN = re.compile(
+    r"\b(?:screenshots?|labell?ed|with (?:the )?(?:numerical )?labels?|elements? (?:\[?\d|is\b|label)"
+    r"|text ?box(?:es)?|input (?:field|box|element))\b|\[\d+\]|截图|标号|编号为|元素",
+    re.IGNORECASE,
+)
 _REQUIREMENT = re.compile(
     r"\b(?:I|we) (?:will |would |do |still )?(?:need|require)\b|\b(?:is|are) (?:required|needed|necessary)\b"
     r"|需要您?(?:的|提供)|必须(?:先|提供)",
@@ -260,6 +265,11 @@ def is_request(sentence: str) -> bool:
 def repeats_answer(sentence: str) -> bool:
     """Whether a sentence only hands in again what was found: "So the answer is 2004."."""
     return _ANSWER.match(sentence) is not None
+
+
+def describes_screen(sentence: str) -> bool:
+    """Whether a sentence is about where something stands on a screenshot; the next page has it elsewhere."""
+    return _SCREEN.search(sentence) is not None
 
 
 def is_requirement(sentence: str) -> bool:
