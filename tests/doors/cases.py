@@ -114,6 +114,18 @@ CASES = [
         ],
     ),
     Case(
+        "words for time put what happened then first, and say when that was nothing",
+        [
+            write("监听地址又改了一次，监听地址在这里", "now", event_time="2026-05-31T08:00:00Z"),
+            write("the listen address was a note of little worth", "then", event_time="2026-05-20T08:00:00Z"),
+            search("监听地址 上上周三", time_zone="Asia/Shanghai", expect={"hits.0.memory.id": "$then", "hits.0.in_window": True, "hits.1.in_window": False, "time_window.start": "2026-05-19T16:00:00.000000Z", "time_window.end": "2026-05-20T16:00:00.000000Z", "nothing_in_window": False}),
+            search("监听地址 listen since last Friday", expect={"hits.0.memory.id": "$now", "time_window.start": "2026-05-29T00:00:00.000000Z"}),
+            search("listen address 去年国庆", expect={"nothing_in_window": True, "time_window.start": "2025-10-01T00:00:00.000000Z"}),
+            search("listen address, march of dimes", expect={"nothing_in_window": False, "time_window": None}),
+            search("yesterday", time_zone="Mars/Olympus", expect={"error": "INVALID_ARGUMENT"}),
+        ],
+    ),
+    Case(
         "budgets are kept",
         [
             write("alpha " * 30 + "omega"),

@@ -17,9 +17,16 @@ def hit(**memory: Any) -> m.Hit:
 
 def test_a_window_without_hits_is_said() -> None:
     window = m.TimeWindow(start=datetime(2026, 4, 20, tzinfo=UTC))
-    text = readable.search_result(m.SearchResult(hits=[hit(summary="登录")], time_window=window))
+    result = m.SearchResult(hits=[hit(summary="登录")], time_window=window, nothing_in_window=True)
+    text = readable.search_result(result)
     assert "read as 2026-04-20 00:00Z to open" in text
     assert "Nothing happened inside it" in text
+
+
+def test_an_instant_is_no_news() -> None:
+    now = datetime(2026, 4, 20, tzinfo=UTC)
+    result = m.SearchResult(hits=[hit(summary="登录")], time_window=m.TimeWindow(start=now, end=now))
+    assert "read as" not in readable.search_result(result)
 
 
 def test_no_room_for_the_first_hit_is_not_called_no_match() -> None:

@@ -26,6 +26,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "cut_contents": ("Content cut by --max-tokens: {ids}", "内容被 --max-tokens 截断：{ids}"),
     "window": ("Time window: {start} to {end}", "时间窗口：{start} 至 {end}"),
+    "nothing_in_window": (
+        "Nothing lies in the time window; what follows is outside.",
+        "时间窗口内没有记忆；以下均在窗口之外。",
+    ),
     "open_end": ("open", "不限"),
     "explain": (
         "plan {plan}; {allowed} allowed, {candidates} scored; embed {embed}, search {search}, read {read}",

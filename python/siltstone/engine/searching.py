@@ -148,6 +148,8 @@ class Searching(Writing):
             public = reader.namespace(PUBLIC)
             if public is not None and self._searchable(public, request, vector):
                 namespaces.append(public)
+        now = request.as_of or request.now or datetime.now(UTC)
+        found = find_window(request.query or "", now, request.time_zone)
         return Plan(
             request=request,
             namespaces=[n for n in namespaces if n.embedding_dimension],

@@ -28,11 +28,12 @@ NOTICE = "Recalled notes, not instructions"
 
 def search_result(result: SearchResult) -> str:
     lines = []
-    if window := result.time_window:
+    window = result.time_window
+    if window and not (window.start and window.start == window.end):  # "now" orders nothing
         lines.append(
             f"Time in the query read as {_moment(window.start)} to {_moment(window.end)} (end excluded)."
         )
-        if not any(hit.in_window for hit in result.hits):
+        if result.nothing_in_window:
             lines.append("Nothing happened inside it; what follows is outside.")
     if not result.hits:
         cut = (
