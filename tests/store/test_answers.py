@@ -87,19 +87,20 @@ def test_audit_events_carry_their_commit_and_come_oldest_first(store):
         seq=0,
         time=datetime(2000, 1, 1, tzinfo=UTC),
         namespace="default",
-        memory_id="m",
+        memory_id="01890a5d-ac96-774b-bcce-b302099a8057",
         action="合并",
         note="备注",
     )
     first = store.commit(lambda w: [w.put_audit(given), w.put_audit(given)])
     second = store.commit(lambda w: (w.put_audit(given), w.commit_seq, w.now))
-    assert first[0].seq == first[1].seq
+    assert [(e.seq, e.place) for e in first] == [(first[0].seq, 0), (first[0].seq, 1)]
     assert (second[0].seq, second[0].time) == second[1:]
     assert second[0].seq == first[0].seq + 1 == store.info().seq
     with store.read() as reader:
         assert list(reader.audit()) == [*first, second[0]]
         assert list(reader.audit(after_seq=first[0].seq)) == [second[0]]
         assert list(reader.audit(limit=1)) == first[:1]
+        assert list(reader.audit(after_seq=first[0].seq, after_place=0)) == [first[1], second[0]]
 
 
 def test_a_token_is_found_by_its_digest_and_never_with_its_secret(store, tmp_path):

@@ -12,9 +12,9 @@ from siltstone.embed import Embedder
 from siltstone.engine.call import Call
 from siltstone.engine.collections import Collections
 from siltstone.engine.validate import check_label, check_namespace
-from siltstone.errors import NotFoundError, UnavailableError
+from siltstone.errors import FailedPreconditionError, NotFoundError, UnavailableError
 from siltstone.operations import OPERATIONS
-from siltstone.store import NamespaceRecord, Reader, Store, Writer
+from siltstone.store import ERASED_ANSWER, NamespaceRecord, Reader, Store, Writer
 
 T = TypeVar("T")
 
@@ -35,10 +35,11 @@ class Core:
 
     def write(self, rpc: str, request: Any, call: Call, operation: Callable[[Writer], T]) -> T:
         """One transaction: `operation`, and, where the request has an id, its answer for a repeat."""
-        if not request.request_id:
-            return self.store.commit(operation, timeout=call.remaining())
 
         def once(writer: Writer) -> T:
+            writer.principal = call.principal
+            if not request.request_id:
+                return operation(writer)
             answer: T | None = self.answered(rpc, request, call, writer)
             if answer is None:
                 answer = operation(writer)
@@ -72,6 +73,13 @@ class Core:
             with self.store.read() as reader:
                 return self.answered(rpc, request, call, reader)
         encoded = reader.answer(call.principal, rpc, request.request_id, _digest(request))
+        if encoded == ERASED_ANSWER:
+            raise FailedPreconditionError(
+                f"request_id: {rpc} was carried out under {request.request_id!r}, and its answer was erased "
+                "with a memory it told of; it is not carried out again: take a new request_id to do so",
+                reason="ANSWER_ERASED",
+                field="request_id",
+            )
         return None if encoded is None else from_data(OPERATIONS[rpc].response, json.loads(encoded))
 
 

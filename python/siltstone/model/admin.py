@@ -1,9 +1,26 @@
 """Namespaces, statistics, checks."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from siltstone.errors import InvalidArgumentError
 from siltstone.model.memory import ForgetMode
+
+# What a caller may do: read; write, and report what became of memories; review, raise trust and read the
+# audit log; administer.
+ROLES = frozenset({"reader", "writer", "auditor", "admin"})
+AGENT_ROLES = frozenset({"reader", "writer"})
+
+
+def check_roles(roles: Iterable[str]) -> frozenset[str]:
+    """The roles as a set; InvalidArgumentError for one that there is not."""
+    given = frozenset(roles)
+    if unknown := sorted(given - ROLES):
+        raise InvalidArgumentError(
+            f"roles: {unknown[0]!r} is no role; there are {', '.join(sorted(ROLES))}", field="roles"
+        )
+    return given
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,13 +67,18 @@ class CheckReport:
 
 @dataclass(slots=True, kw_only=True)
 class AuditEvent:
-    seq: int
+    """One change of a memory, or something said of it; `seq` and `place` together name the event."""
+
+    seq: int  # the commit
     time: datetime
     namespace: str
-    memory_id: str
+    memory_id: str  # "" where it is about the namespace
+    # created | merged | updated | superseded | invalidated | restored | unlinked | worked | failed |
+    # confirmed | refuted | erased | expired | namespace_deleted
     action: str
     principal: str = ""
-    note: str = ""
+    note: str = ""  # what a person said; it goes with the memory
+    place: int = 0  # among the events of the commit
 
 
 @dataclass(slots=True, kw_only=True)

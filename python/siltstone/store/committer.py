@@ -37,10 +37,11 @@ log = logging.getLogger(__name__)
 
 
 class _Operation:
-    __slots__ = ("changes", "done", "error", "function", "value")
+    __slots__ = ("between", "changes", "done", "error", "function", "value")
 
-    def __init__(self, function: Callable[[Writer], Any]) -> None:
+    def __init__(self, function: Callable[[Writer], Any], between: Callable[[], None] | None = None) -> None:
         self.function = function
+        self.between = between  # instead of it, with no transaction open
         self.done = threading.Event()
         self.value: Any = None
         self.error: BaseException | None = None
@@ -62,8 +63,10 @@ class Committer:
         clock: Callable[[], int],
         max_group: int,
         retention: int,
+        unsaved: Callable[[str, str], bool],
     ) -> None:
         self._environment = environment
+        self._unsaved = unsaved
         self._applier = applier
         self._clock = clock
         self._max_group = max_group
@@ -94,7 +97,24 @@ class Committer:
                 reason="NESTED_COMMIT",
             )
         self._environment.refuse_when_unusable()
-        operation = _Operation(function)
+        value: T = self._wait_for(_Operation(function), timeout)
+        return value
+
+    def compact(self, timeout: float | None) -> None:
+        """See `Store.compact`."""
+
+        def purge_and_compact() -> None:
+            while self._purging:
+                self._write([])
+            with self._environment.read() as snapshot:
+                if self._writer(snapshot).has_deleted():
+                    raise UnavailableError("a deleted namespace could not be purged; see the log, then retry")
+            self._environment.compact()
+
+        self._environment.refuse_when_unusable()
+        self._wait_for(_Operation(_nothing, purge_and_compact), timeout)
+
+    def _wait_for(self, operation: _Operation, timeout: float | None) -> Any:
         with self._lock:
             if self._closing:
                 raise UnavailableError("the store is closed", reason="CLOSED")
@@ -110,8 +130,7 @@ class Committer:
             self._give_up(operation, timeout)
         if operation.error is not None:
             raise operation.error
-        value: T = operation.value
-        return value
+        return operation.value
 
     def close(self) -> None:
         """Take no more, write and apply what was accepted, end the threads."""
@@ -140,11 +159,19 @@ class Committer:
 
     def _write_groups(self) -> None:
         while (group := self._next_group()) is not None:
+            together = [operation for operation in group if operation.between is None]
             try:
-                self._write(group)
+                if together or not group:
+                    self._write(together)
             except BaseException as error:  # the thread must outlive it: nobody else writes
-                log.exception("a group of %d writes failed", len(group))
-                _fail(group, InternalError(f"the writer failed: {error}"))
+                log.exception("a group of %d writes failed", len(together))
+                _fail(together, InternalError(f"the writer failed: {error}"))
+            for operation in group:
+                if operation.between is not None:
+                    try:
+                        operation.between()
+                    except BaseException as error:
+                        operation.error = error
             self._applying.put(group)
         self._applying.put(None)
 
@@ -220,7 +247,9 @@ class Committer:
             yield self._writer(child)
 
     def _writer(self, snapshot: Snapshot) -> Writer:
-        return Writer(snapshot, time=self._clock(), ids=self._ids, retention=self._retention)
+        return Writer(
+            snapshot, time=self._clock(), ids=self._ids, retention=self._retention, unsaved=self._unsaved
+        )
 
     def _apply_groups(self) -> None:
         while (group := self._applying.get()) is not None:
@@ -235,6 +264,10 @@ class Committer:
             for operation in group:
                 operation.changes = []
                 operation.done.set()
+
+
+def _nothing(_: Writer) -> None:
+    pass
 
 
 def _fail(group: list[_Operation], error: Exception) -> None:

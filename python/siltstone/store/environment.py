@@ -6,6 +6,7 @@ nothing may touch the environment after it is closed (both crash), and one proce
 
 import logging
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from siltstone.errors import (
     UnavailableError,
 )
 from siltstone.store import keys
+from siltstone.store.compacting import copy_live_entries
 from siltstone.store.failures import translated
 from siltstone.store.lockfile import LockFile
 
@@ -34,6 +36,7 @@ MODEST_MAP_SIZE = 1 << 30  # where a reserved map takes disk or address space is
 MAX_READERS = 2048
 GROW_TIMEOUT = 30.0  # seconds to wait for open reads before the map can grow
 CLOSE_TIMEOUT = 10.0
+COMPACTING = "compacting"  # directory of the copy that will take the data file's place
 
 _TABLES = (
     "meta",  # format, seq, clock, the next namespace number
@@ -52,12 +55,16 @@ _TABLES = (
     "jobs",  # namespace, id → HindsightJob
     "waiting",  # id of a job that is queued or running → namespace
     "exposures",  # namespace of the task, task id, memory id → time
+    "shown",  # namespace, id of a memory → how many tasks were shown it
     "answers",  # digest of principal, method, request_id → AnswerRecord
     "answer_times",  # time, key in answers → nothing
-    "audit",  # seq, place → AuditEvent
+    "audit",  # seq, place → AuditEvent without its note
+    "audit_notes",  # namespace, id of a memory, seq, place → the note of that event
     "tokens",  # digest of the secret → Token
     "erased",  # id of an erased memory → time
+    "erasing",  # namespace → nothing: files may still hold text that was erased from it
 )
+_NOT_COMPACTED = frozenset({"erasing"})  # a compacted file holds no such text
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +102,7 @@ class Environment:
             self._lock = LockFile(path)
         try:
             with translated(path):
+                shutil.rmtree(path / COMPACTING, ignore_errors=True)
                 _allocate_reader_table(path / "lock.mdb")
                 self._env = _open(path, map_size)
         except BaseException:
@@ -159,13 +167,16 @@ class Environment:
         """Double the map. Waits until nobody reads; who comes to read meanwhile waits.
         `UnavailableError` when a read is held for too long."""
         with self._paused(), self._gate:
-            if not self._gate.wait_for(lambda: not self._readers, GROW_TIMEOUT):
-                raise UnavailableError(
-                    f"the map must grow and a read was held open for {GROW_TIMEOUT:.0f} s; retry",
-                    reason="READS_HELD",
-                )
+            self._wait_for_readers()
             with translated(self.path):
                 self._env.set_mapsize(2 * self._env.info()["map_size"])
+
+    def _wait_for_readers(self) -> None:
+        if not self._gate.wait_for(lambda: not self._readers, GROW_TIMEOUT):
+            raise UnavailableError(
+                f"the data file must move and a read was held open for {GROW_TIMEOUT:.0f} s; retry",
+                reason="READS_HELD",
+            )
 
     @contextmanager
     def _paused(self) -> Iterator[None]:
@@ -183,6 +194,51 @@ class Environment:
         """Write a compacted copy of the data into the empty directory `target`, as of now; writes go on."""
         with self.read():  # keeps the map from moving
             self._env.copy(str(target), compact=True)
+
+    def compact(self) -> None:
+        """Put a copy of the live entries in the place of the data file, so that nothing deleted is left in
+        it. Only the writer thread calls this, between transactions. Reads go on while the copy is written
+        and wait while it takes its place.
+
+        Raises:
+            UnavailableError: (READS_HELD) a read was held for too long; the file is as it was.
+            ResourceExhaustedError: the disk has no room for the copy; the file is as it was.
+        """
+        target = self.path / COMPACTING
+        try:
+            with translated(self.path):
+                shutil.rmtree(target, ignore_errors=True)
+                target.mkdir(mode=0o700)
+                with self.read() as snapshot:
+                    size = int(self._env.info()["map_size"])
+                    copy_live_entries(snapshot.txn, snapshot.tables, target, size, _NOT_COMPACTED)
+            with self._paused(), self._gate:
+                self._wait_for_readers()
+                self._replace(target / "data.mdb", size)
+        finally:
+            shutil.rmtree(target, ignore_errors=True)
+
+    def _replace(self, data: Path, map_size: int) -> None:
+        self._env.close()
+        try:
+            with translated(self.path):
+                try:
+                    os.replace(data, self.path / "data.mdb")
+                    _sync_directory(self.path)
+                finally:
+                    self._env = _open(self.path, map_size)
+                    self._tables = self._open_tables()
+        except BaseException:
+            if not self._is_open():
+                self._closed = True  # nobody may touch a closed environment
+                self._lock.release()
+            raise
+
+    def _is_open(self) -> bool:
+        try:
+            return bool(self._env.info())
+        except lmdb.Error:
+            return False
 
     def map_size(self) -> int:
         with self.read():
@@ -269,6 +325,15 @@ def _open(path: Path, map_size: int | None) -> Any:
             if map_size or size <= MODEST_MAP_SIZE:
                 raise
             size //= 2  # an address space limit: less is reserved, and grown when it is full
+
+
+def _sync_directory(path: Path) -> None:
+    if os.name == "posix":
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _allocate_reader_table(path: Path) -> None:

@@ -108,6 +108,17 @@ def audit(seq: int, index: int) -> bytes:
     return _AUDIT.pack(seq, index)
 
 
+def audit_note(number: int, id: bytes, seq: int, index: int) -> bytes:
+    """Key of what a person said about a memory in an audit event."""
+    return member(number, id) + audit(seq, index)
+
+
+def parse_audit(key: bytes) -> tuple[int, int]:
+    """The commit and the place of a key made by `audit`."""
+    seq, index = _AUDIT.unpack(key)
+    return int(seq), int(index)
+
+
 def answer(principal: str, method: str, request_id: str) -> bytes:
     """Key of a stored answer: 32 bytes over the three, each with its length, so that no two triples meet."""
     digest = blake2b(digest_size=32)

@@ -1,8 +1,8 @@
 """What can be read from one consistent snapshot."""
 
 import struct
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -56,8 +56,11 @@ class Reader:
     scan gives into a list before changing the same namespace.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(
+        self, snapshot: Snapshot, unsaved: Callable[[str, str], bool] = lambda _t, _m: False
+    ) -> None:
         self._txn = snapshot.txn
+        self._unsaved = unsaved  # exposures that are not in the snapshot yet
         self._tables = snapshot.tables
         self._namespaces: dict[int, NamespaceRecord | None] = {}
 
@@ -159,6 +162,32 @@ class Reader:
         ):
             yield keys.format_id(key[4:]), record, self._get("vectors", key) or b""
 
+    def invalidated_records(self, namespace: int) -> Iterator[tuple[bytes, bytes]]:
+        """As `scan_records`, of the memories that are invalidated, and so in no index."""
+        self._require(namespace)
+        for key, packed in self._scan("vectors", keys.namespace(namespace)):
+            record = self._get("memories", key)
+            if record is not None and "invalidate_time" in records.unpack(record):
+                yield record, packed
+
+    def expired(
+        self, namespace: int, before: datetime, *, after_id: str = "", limit: int
+    ) -> tuple[list[str], str]:
+        """Among the next `limit` memories behind `after_id`: the ids of those whose `valid_until` is before a
+        moment; and the id to go on behind, "" at the end."""
+        self._require(namespace)
+        bound = records.to_microseconds(before)
+        prefix = keys.namespace(namespace)
+        start = keys.following(keys.member(namespace, keys.parse_id(after_id))) if after_id else b""
+        found: list[str] = []
+        for count, (key, value) in enumerate(self._scan("memories", prefix, start=start), start=1):
+            valid_until = records.unpack(value).get("valid_until")
+            if valid_until is not None and valid_until < bound:
+                found.append(keys.format_id(key[4:]))
+            if count == limit:
+                return found, keys.format_id(key[4:])
+        return found, ""
+
     def by_content_hash(self, namespace: int, digest: bytes) -> str | None:
         """Id of the oldest live memory whose content has this `content_digest`."""
         self._require(namespace)
@@ -221,13 +250,24 @@ class Reader:
             yield records.decode(value, Step)
 
     def exposed(self, task_id: str, memory_id: str) -> bool:
-        """Whether the task was shown the memory. An unknown task counts as shown everything: nobody can say
-        what it saw."""
+        """Whether the task was shown the memory, or wrote it. An unknown task counts as shown everything, and
+        so does one that was there when the process last died: nobody can say what it saw."""
         raw = keys.parse_id(task_id)
         number = self._owner(raw)
-        if number is None:
+        if number is None or self._get("tasks", keys.member(number, raw)) is None:
             return True
-        return self._get("exposures", keys.pair(number, raw, keys.parse_id(memory_id))) is not None
+        memory = keys.parse_id(memory_id)
+        if int.from_bytes(raw[:6]) <= self._number(b"exposures_cut") // 1000:  # milliseconds of a UUIDv7
+            return True
+        if self._unsaved(keys.format_id(raw), keys.format_id(memory)):
+            return True
+        return self._get("exposures", keys.pair(number, raw, memory)) is not None
+
+    def shown(self, namespace: int) -> list[tuple[str, int]]:
+        """(id, how many tasks were shown it) of every memory of the namespace that any was, by id."""
+        self._require(namespace)
+        found = self._scan("shown", keys.namespace(namespace))
+        return [(keys.format_id(key[4:]), keys.parse_number(value)) for key, value in found]
 
     # jobs
 
@@ -276,12 +316,31 @@ class Reader:
             )
         return record.answer
 
-    def audit(self, *, after_seq: int = 0, limit: int | None = None) -> Iterator[AuditEvent]:
-        """Audit events of commits above `after_seq`, oldest first."""
-        for count, (_, value) in enumerate(self._scan("audit", start=keys.audit(after_seq + 1, 0))):
+    def audit(
+        self, *, after_seq: int = 0, after_place: int | None = None, limit: int | None = None
+    ) -> Iterator[AuditEvent]:
+        """Audit events of commits above `after_seq`, oldest first; with `after_place` also those of that very
+        commit behind this place. The note of an event goes with its memory."""
+        start = (
+            keys.audit(after_seq + 1, 0) if after_place is None else keys.audit(after_seq, after_place + 1)
+        )
+        for count, (key, value) in enumerate(self._scan("audit", start=start)):
             if count == limit:
                 return
-            yield records.decode(value, AuditEvent)
+            seq, place = keys.parse_audit(key)
+            event = records.decode(value, AuditEvent)
+            yield replace(event, place=place, note=self._audit_note(event, seq, place))
+
+    def _audit_note(self, event: AuditEvent, seq: int, place: int) -> str:
+        namespace = self.namespace(event.namespace)
+        if namespace is None or not event.memory_id:
+            return ""
+        key = keys.audit_note(namespace.number, keys.parse_id(event.memory_id), seq, place)
+        return (self._get("audit_notes", key) or b"").decode()
+
+    def erasing(self) -> list[int]:
+        """Numbers of the namespaces from which text was erased that files may still hold."""
+        return [keys.parse_namespace(key) for key, _ in self._scan("erasing", values=False)]
 
     def token(self, digest: bytes) -> Token | None:
         """The token whose secret has this digest, without the secret."""

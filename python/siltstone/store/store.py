@@ -1,19 +1,22 @@
 """The truth: a durable store of one data directory."""
 
 import atexit
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from siltstone.errors import InvalidArgumentError
+from siltstone.errors import InvalidArgumentError, SiltstoneError
 from siltstone.store.committer import Committer, now_microseconds
 from siltstone.store.environment import Environment
+from siltstone.store.exposures import Exposures, Pairs
 from siltstone.store.reader import Change, Reader
 from siltstone.store.writer import ALWAYS_THERE, Writer
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 CHANGES_KEPT = 100_000
 
@@ -62,11 +65,18 @@ class Store:
         if max_group < 1 or retention < 1:
             raise InvalidArgumentError(f"max_group ({max_group}) and retention ({retention}) are at least 1")
         self._environment = Environment(path, map_size)
+        self._exposures = Exposures(self._save_exposures)
         try:
             self._committer = Committer(
-                self._environment, applier, clock=clock, max_group=max_group, retention=retention
+                self._environment,
+                applier,
+                clock=clock,
+                max_group=max_group,
+                retention=retention,
+                unsaved=self._exposures.holds,
             )
             self.commit(_create_missing)
+            self._exposures.start()
         except BaseException:
             self.close()
             raise
@@ -81,7 +91,7 @@ class Store:
             UnavailableError: the store is closed.
         """
         with self._environment.read() as snapshot:
-            yield Reader(snapshot)
+            yield Reader(snapshot, self._exposures.holds)
 
     def commit(self, operation: Callable[[Writer], T], *, timeout: float | None = None) -> T:
         """Run `operation` in the writer thread's transaction and return its value, once that is durable and
@@ -108,6 +118,36 @@ class Store:
         snapshot, without free pages, that opens as a store. Writes go on meanwhile, into new pages."""
         self._environment.copy(target)
 
+    def compact(self, *, timeout: float | None = None) -> None:
+        """Finish purging deleted namespaces and make the data file anew from its live entries, so that
+        nothing erased or deleted is left in it, free pages and the slack of pages included; what
+        `Reader.erasing` told is settled by it. Needs as much disk again as the live data takes. Writes wait
+        meanwhile, reads only for the moment in which the new file takes the old one's place.
+
+        Raises:
+            ResourceExhaustedError: (DISK_FULL) no room for the copy; UnavailableError: (READS_HELD) a read is
+                held for too long. The old file stays and works.
+        """
+        self._committer.compact(timeout)
+
+    def show(self, task_id: str, memory_ids: Iterable[str]) -> None:
+        """Note, before the task gets to see them, that it was shown these memories. Costs no write: `exposed`
+        knows at once, the disk within about a second. An unknown task is ignored, since it counts as shown
+        everything."""
+        self._exposures.add(task_id, memory_ids)
+
+    def save_exposures(self) -> bool:
+        """Put on disk what `show` noted; whether all of it is there now."""
+        return self._exposures.flush()
+
+    def _save_exposures(self, pairs: Pairs) -> None:
+        def operation(writer: Writer) -> None:
+            for task_id, memory_ids in pairs.items():
+                if writer.task(task_id) is not None:
+                    writer.put_exposures(task_id, sorted(memory_ids))
+
+        self.commit(operation)
+
     def info(self) -> StoreInfo:
         with self.read() as reader:
             return StoreInfo(
@@ -124,8 +164,16 @@ class Store:
             return
         atexit.unregister(self.close)
         if hasattr(self, "_committer"):
+            self._close_exposures()
             self._committer.close()
         self._environment.close()
+
+    def _close_exposures(self) -> None:
+        try:
+            if self._exposures.close():
+                self.commit(Writer.mark_closed)
+        except SiltstoneError as error:  # the tasks of this run then count as shown everything
+            log.warning("the log of what tasks were shown was not closed: %s", error)
 
     def __enter__(self) -> "Store":
         return self
@@ -138,3 +186,4 @@ def _create_missing(writer: Writer) -> None:
     for name in ALWAYS_THERE:
         if writer.namespace(name) is None:
             writer.create_namespace(name)
+    writer.mark_open()

@@ -1,6 +1,6 @@
 """What one operation can change, inside the transaction of its group."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from siltstone.store.environment import Snapshot
 from siltstone.store.ids import IdFactory
 from siltstone.store.reader import _COUNTERS, WAITING, Change, Counters, Reader, Vectors
 from siltstone.store.records import AnswerRecord, NamespaceRecord
+from siltstone.store.redacting import redact
 
 T = TypeVar("T")
 
@@ -26,6 +27,7 @@ ALWAYS_THERE = ("default", "public")
 ANSWERS_KEPT = timedelta(hours=24)
 MAX_DIMENSION = 4096  # what the index takes
 MIN_LENGTH, MAX_LENGTH = 1e-6, 1e6  # of a vector; beyond, normalising it in float32 is not safe
+_ZERO = keys.number(0)
 _TRIMMED_AT_ONCE = 4
 _CHANGES_TRIMMED_AT_ONCE = 1000
 
@@ -39,6 +41,8 @@ _PURGED_TABLES = (
     "changes",
     "steps",
     "exposures",
+    "shown",
+    "audit_notes",
 )
 
 
@@ -47,13 +51,24 @@ class Writer(Reader):
 
     Arguments are never changed: what was stored is returned, with what the store set in it.
 
+    Every change of a memory and every deletion of a namespace is noted in the audit log.
+
     Attributes:
+        principal: who asked for the operation; goes into the audit log.
         now: time of this commit in UTC; later than that of every commit before, whatever the clock says.
         deleted: whether it deleted a namespace, so that there is something to purge.
     """
 
-    def __init__(self, snapshot: Snapshot, *, time: int, ids: IdFactory, retention: int) -> None:
-        super().__init__(snapshot)
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        *,
+        time: int,
+        ids: IdFactory,
+        retention: int,
+        unsaved: Callable[[str, str], bool],
+    ) -> None:
+        super().__init__(snapshot, unsaved)
         self._ids = ids
         self._retention = retention
         self._time = max(time, self._number(b"clock") + 1)
@@ -61,6 +76,7 @@ class Writer(Reader):
         self._dirty = False
         self._touched: dict[int, dict[bytes, None]] = {}  # ids in the order of their first change
         self._audited = 0
+        self.principal = ""
         self.now = records.from_microseconds(self._time)
         self.deleted = False
 
@@ -121,13 +137,24 @@ class Writer(Reader):
         record = self._require(number)
         self._delete("names", keys.name(record.name))
         self._put_namespace(replace(record, deleted=True))
+        self.put_audit(
+            AuditEvent(seq=0, time=self.now, namespace=record.name, memory_id="", action="namespace_deleted")
+        )
         self.deleted = True
         if record.name in ALWAYS_THERE:
             self.create_namespace(record.name)
 
     # memories
 
-    def put_memory(self, memory: Memory, vectors: Vectors | None = None, *, former: str = "") -> Memory:
+    def put_memory(
+        self,
+        memory: Memory,
+        vectors: Vectors | None = None,
+        *,
+        former: str = "",
+        action: str = "",
+        note: str = "",
+    ) -> Memory:
         """Store a new memory or the new state of one.
 
         Sets id (when ""), `revision`, `update_time`, and where they are None `create_time` and
@@ -140,6 +167,8 @@ class Writer(Reader):
                 memory without vectors is not in the index.
             former: why the old state is kept as a revision (merged, updated, …), its vectors too when they
                 are replaced; "" does not keep it.
+            action: what the audit log calls the change; by default created, `former`, or updated.
+            note: what a person says about it, for the audit log; it is erased with the memory.
         """
         namespace = self._named(memory.namespace)
         id = keys.parse_id(memory.id) if memory.id else self._ids.make(self._time)
@@ -180,27 +209,41 @@ class Writer(Reader):
             self._put("vectors", key, packed)
         self._follow_content(namespace.number, id, old, stored)
         self._touch(namespace.number, id)
+        self.audit_memory(stored, action or (former or "updated" if old else "created"), note)
         return stored
 
     def erase_memory(self, id: str) -> bool:
         """Remove a memory with its vectors, revisions and content hash, and note its id in the ledger of the
-        erased. False when there is none. Relations of other memories to it, and texts made from it in jobs
-        and stored answers, are the caller's to change."""
-        raw = keys.parse_id(id)
+        erased. False when there is none. Files may hold its text until they are made anew: `erasing` tells.
+        Relations of other memories to it are the caller's to change; see also `redact`."""
         memory = self.memory(id)
         if memory is None:
             return False
+        self.remove_memory(memory, "erased")
+        self._put("erased", keys.parse_id(id), keys.number(self._time))
+        self._put("erasing", keys.namespace(self._named(memory.namespace).number), b"")
+        return True
+
+    def remove_memory(self, memory: Memory, action: str) -> None:
+        """Remove a stored memory and what is kept of it, without a note in the ledger of the erased: a backup
+        brings it back. `action` is what the audit log calls it."""
+        raw = keys.parse_id(memory.id)
         number = self._named(memory.namespace).number
         key = keys.member(number, raw)
-        for table in ("revisions", "former_vectors"):
+        for table in ("revisions", "former_vectors", "audit_notes"):
             self._delete_all(table, key)
         self._follow_content(number, raw, memory, None)
-        self._delete("memories", key)
-        self._delete("vectors", key)
+        for table in ("memories", "vectors", "shown"):
+            self._delete(table, key)
         self._delete("owners", raw)
-        self._put("erased", raw, keys.number(self._time))
         self._touch(number, raw)
-        return True
+        self.audit_memory(memory, action)
+
+    def redact(self, namespace: str, texts: Sequence[str], ids: Sequence[str]) -> None:
+        """Take texts out of a namespace's tasks, steps and jobs, and out of every stored answer; with the
+        lessons and receipts of these memories. A repeat of a call whose answer goes is refused from then on.
+        Exposures of these memories go too."""
+        redact(self, self._named(namespace).number, texts, ids)
 
     def note_erased(self, id: str) -> bool:
         """Replay an entry of another store's ledger: erase the memory if it is here, and note the id in any
@@ -212,9 +255,11 @@ class Writer(Reader):
 
     # tasks
 
-    def put_task(self, task: Task) -> Task:
+    def put_task(self, task: Task, *, quiet: bool = False) -> Task:
         """Store a new task or the new state of one. Sets id (when ""), `revision`, `update_time` and where it
-        is None `create_time`; `step_count` is that of the step log, whatever the argument says."""
+        is None `create_time`; `step_count` and `step_tokens` are those of the step log, whatever the argument
+        says. A `quiet` change is the service's own note: revision and update_time stay, nobody's view of the
+        task is stale for it."""
         namespace = self._named(task.namespace)
         id = keys.parse_id(task.id) if task.id else self._ids.make(self._time)
         old = self._old("tasks", namespace, id, Task)
@@ -222,17 +267,19 @@ class Writer(Reader):
             task,
             id=keys.format_id(id),
             create_time=task.create_time or (old and old.create_time) or self.now,
-            update_time=self.now,
-            revision=1 + (old.revision if old else 0),
+            update_time=old.update_time if old and quiet else self.now,
+            revision=old.revision if old and quiet else 1 + (old.revision if old else 0),
             step_count=old.step_count if old else 0,
+            step_tokens=old.step_tokens if old else 0,
         )
         self._put("tasks", keys.member(namespace.number, id), records.encode(stored))
         self._put("owners", id, keys.namespace(namespace.number))
         return stored
 
-    def append_steps(self, task_id: str, steps: Sequence[Step]) -> list[Step]:
-        """Add steps to a task's log, numbered on from its last. The task's `step_count` and `update_time`
-        move, its `revision` does not: a log that grows makes nobody's view of the task stale."""
+    def append_steps(self, task_id: str, steps: Sequence[Step], *, tokens: int = 0) -> list[Step]:
+        """Add steps, of so many `tokens`, to a task's log, numbered on from its last. The task's `step_count`,
+        `step_tokens` and `update_time` move, its `revision` does not: a log that grows makes nobody's view of
+        the task stale."""
         raw = keys.parse_id(task_id, "task_id")
         task = self._existing_task(task_id)
         number = self._named(task.namespace).number
@@ -240,9 +287,39 @@ class Writer(Reader):
         for step in stored:
             self._put("steps", keys.part(number, raw, step.number), records.encode(step))
         if stored:
-            task = replace(task, step_count=task.step_count + len(stored), update_time=self.now)
+            task = replace(
+                task,
+                step_count=task.step_count + len(stored),
+                step_tokens=task.step_tokens + tokens,
+                update_time=self.now,
+            )
             self._put("tasks", keys.member(number, raw), records.encode(task))
         return stored
+
+    def replace_steps(self, task_id: str, steps: Sequence[Step]) -> None:
+        """Put other steps in the places of those with their numbers, which must be there."""
+        raw = keys.parse_id(task_id, "task_id")
+        number = self._named(self._existing_task(task_id).namespace).number
+        for step in steps:
+            key = keys.part(number, raw, step.number)
+            if self._get("steps", key) is None:
+                raise NotFoundError(f"step: task {task_id} has no step {step.number}", field="step")
+            self._put("steps", key, records.encode(step))
+
+    def drop_steps(self, task_id: str, *, keep: Collection[int] = (), limit: int) -> int:
+        """Remove up to `limit` steps of a task's log besides those numbered in `keep`; how many it removed.
+        `step_count` still counts them."""
+        raw = keys.parse_id(task_id, "task_id")
+        prefix = keys.member(self._named(self._existing_task(task_id).namespace).number, raw)
+        dropped: list[bytes] = []
+        for key, _ in self._scan("steps", prefix, values=False):
+            if keys.parse_part(key) not in keep:
+                dropped.append(key)
+                if len(dropped) == limit:
+                    break
+        for key in dropped:
+            self._delete("steps", key)
+        return len(dropped)
 
     def delete_task(self, task_id: str) -> bool:
         """Remove a task, its steps and its exposures; False when there is none."""
@@ -262,9 +339,26 @@ class Writer(Reader):
         raw = keys.parse_id(task_id, "task_id")
         number = self._named(self._existing_task(task_id).namespace).number
         for id in memory_ids:
-            key = keys.pair(number, raw, keys.parse_id(id))
-            if self._get("exposures", key) is None:
+            memory = keys.parse_id(id)
+            key = keys.pair(number, raw, memory)
+            owner = self._owner(memory)
+            if owner is not None and self._get("exposures", key) is None:
                 self._put("exposures", key, keys.number(self._time))
+                shown = keys.member(owner, memory)
+                times = keys.parse_number(self._get("shown", shown) or _ZERO)
+                self._put("shown", shown, keys.number(times + 1))
+
+    def mark_open(self) -> None:
+        """Before anything is shown: from now on exposures may be in memory only. Where that mark is still
+        there from a process that died, every task until now counts as shown everything."""
+        # Not through _put: opening and closing are no commits of their own.
+        if self._get("meta", b"open") is not None:
+            self._txn.put(b"exposures_cut", keys.number(self._time), db=self._tables["meta"])
+        self._txn.put(b"open", b"", db=self._tables["meta"])
+
+    def mark_closed(self) -> None:
+        """All that was shown is on disk."""
+        self._txn.delete(b"open", db=self._tables["meta"])
 
     # jobs
 
@@ -323,11 +417,32 @@ class Writer(Reader):
         return count
 
     def put_audit(self, event: AuditEvent) -> AuditEvent:
-        """Add to the audit log; sets `seq` and `time`."""
-        stored = replace(event, seq=self._commit_seq, time=self.now)
-        self._put("audit", keys.audit(self._commit_seq, self._audited), records.encode(stored))
+        """Add to the audit log; sets `seq`, `place`, `time` and where it is "" `principal`. The note is kept
+        beside it, with the memory: it may tell what the memory says."""
+        place = self._audited
+        principal = event.principal or self.principal
+        stored = replace(event, seq=self._commit_seq, place=place, time=self.now, principal=principal)
+        self._put("audit", keys.audit(self._commit_seq, place), records.encode(replace(stored, note="")))
+        namespace = self.namespace(event.namespace)
+        if event.note and event.memory_id and namespace is not None:
+            id = keys.parse_id(event.memory_id)
+            note = keys.audit_note(namespace.number, id, self._commit_seq, place)
+            self._put("audit_notes", note, event.note.encode())
         self._audited += 1
         return stored
+
+    def audit_memory(self, memory: Memory, action: str, note: str = "") -> None:
+        """Note in the audit log what was done with a memory, or said of it."""
+        self.put_audit(
+            AuditEvent(
+                seq=0,
+                time=self.now,
+                namespace=memory.namespace,
+                memory_id=memory.id,
+                action=action,
+                note=note,
+            )
+        )
 
     def put_token(self, digest: bytes, token: Token) -> Token:
         """Keep a token under the digest of its secret; the secret itself is not stored."""
