@@ -178,7 +178,7 @@ class Api(ABC):
         include_refuted: bool = False,
         task_id: str | None = None,
         explain: bool = False,
-        diversity: float = 0.5,
+        diversity: float = 0.9,
         rerank: bool = True,
     ) -> SearchResult:
         """The `top_k` memories, best first.

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from siltstone import rust_core
 from siltstone.data import parse_time
@@ -51,6 +51,7 @@ def hit(memory: Memory, passage: str = "") -> Hit:
     return Hit(memory=memory, support=0.0, passage=passage, **parts)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(memories(), SCRIPTS), max_size=5), st.integers(1, 200))
 def test_hits_stay_below_the_cap_and_tokens_used_is_what_they_take(
     found: list[tuple[Memory, str]], most: int
@@ -66,6 +67,7 @@ def test_hits_stay_below_the_cap_and_tokens_used_is_what_they_take(
         assert kept == was, "only the first is ever cut"
 
 
+@settings(deadline=None)
 @given(st.lists(memories(), max_size=5), st.integers(1, 200))
 def test_memories_read_stay_below_the_cap_and_all_are_there(found: list[Memory], most: int) -> None:
     response = fit_memories(found, most)
@@ -79,6 +81,7 @@ def test_memories_read_stay_below_the_cap_and_all_are_there(found: list[Memory],
         assert kept.id in response.truncated_ids or kept.content == was.content
 
 
+@settings(deadline=None)
 @given(st.lists(memories(), min_size=1, max_size=4), st.integers(1, 200))
 def test_what_an_agent_reads_holds_no_text_beyond_the_cap(found: list[Memory], most: int) -> None:
     """What frames a note (id, score, dates) comes on top. A text in a line of its own may take a few tokens

@@ -1,4 +1,5 @@
 import math
+import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -237,3 +238,27 @@ def test_neighbours_in_a_sequence_support_each_other(mem: Local) -> None:
     hits = {h.memory.summary: h for h in mem.search("lighthouse", now=NOW).hits}
     assert hits["good, at nine then"].support > 0
     assert hits["good, at nine then"].similarity > hits["good, at nine then, said another"].similarity
+
+
+def test_a_search_waits_for_no_write(mem: Local) -> None:
+    """While the writer's transaction is open, as it is during a sync, searches and reads go on."""
+    id = mem.write("the lighthouse is red").memory.id
+    assert mem.search("lighthouse").hits
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slow(writer: object) -> None:
+        inside.set()
+        assert go_on.wait(60)
+
+    writer = threading.Thread(target=lambda: mem.engine.store.commit(slow))
+    writer.start()
+    try:
+        assert inside.wait(60)
+        assert mem.search("lighthouse").hits[0].memory.id == id
+        assert mem.search("lighthouse", as_of=datetime.now(UTC)).hits[0].memory.id == id
+        assert [m.id for m in mem.list(filter={"ids": [id]})] == [id]
+        assert mem.get(id)[0].id == id
+        assert writer.is_alive()
+    finally:
+        go_on.set()
+        writer.join(60)

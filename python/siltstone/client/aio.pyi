@@ -93,7 +93,7 @@ class AsyncClient:
         include_refuted: bool = False,
         task_id: str | None = None,
         explain: bool = False,
-        diversity: float = 0.5,
+        diversity: float = 0.9,
         rerank: bool = True,
     ) -> SearchResult: ...
     async def search_many(self, requests: Iterable[SearchRequest | Mapping[str, Any]]) -> Results: ...

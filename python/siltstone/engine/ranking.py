@@ -14,7 +14,7 @@ from siltstone.engine.call import Call
 from siltstone.engine.choosing import MOST_DIVERSE, Matrix, choose, near_cosine
 from siltstone.model import Explanation, Hit, Memory, SearchRequest, SearchResult, View
 from siltstone.rerank import Reranker, RerankError
-from siltstone.store import NamespaceRecord, Past, Store
+from siltstone.store import NamespaceRecord, Past, Reader, Store
 from siltstone.store.keys import format_id
 
 log = logging.getLogger(__name__)
@@ -34,10 +34,8 @@ class Answer:
 
 @dataclass(slots=True)
 class _Found:
-    core: rust_core.CoreHit
     memory: Memory
     passage: str
-    rerank_score: float | None = None
 
 
 class Ranking:
@@ -58,33 +56,42 @@ class Ranking:
         explain = Explanation()
         hits = answer.output.hits
         near = self._near(answer, top_k) if request.diversity and len(hits) > top_k else None
-        reranks = self.reranks(request)
-        found = self._read(request, hits if reranks or near is not None else hits[:top_k])
-        if reranks:
-            order, explain.rerank = self._reranked(request, found, top_k, call)
-            found = [found[i] for i in order]
-            near = None if near is None else near[np.ix_(order, order)]
-        best = list(range(min(top_k, len(found))))
-        if near is not None:
-            chosen = choose(
-                _values(found),
-                near,
-                lambda i, j: _differ(found[i].memory, found[j].memory),
-                top_k,
-                request.diversity,
-            )
-            explain.gave_way = [found[i].memory.id for i in best if i not in chosen]
-            best = chosen
-        return SearchResult(hits=[_hit(found[i], request.view) for i in best], explain=explain)
+        found: dict[int, _Found] = {}  # by the place among the hits
+        reranked: dict[int, float] = {}
+        order = list(range(len(hits)))
+        if self.reranks(request):
+            with self._store.read() as reader:
+                found = {i: self._read(reader, request, hit) for i, hit in enumerate(hits)}
+            reranked, explain.rerank = self._reranked(request, found, top_k, call)
+            order.sort(key=lambda i: (not hits[i].in_window, -reranked.get(i, 0.0), i))
+        with self._store.read() as reader:
+
+            def look(i: int) -> _Found:
+                if i not in found:
+                    found[i] = self._read(reader, request, hits[i])
+                return found[i]
+
+            best = order[:top_k]
+            if near is not None:
+                worth = _worth([reranked.get(i, hits[i].score) for i in order])
+                chosen = choose(
+                    [(hits[i].in_window, value) for i, value in zip(order, worth, strict=True)],
+                    near[np.ix_(order, order)],
+                    lambda i, j: _differ(look(order[i]).memory, look(order[j]).memory),
+                    top_k,
+                    request.diversity,
+                )
+                explain.gave_way = [format_id(hits[order[i]].id) for i in range(top_k) if i not in chosen]
+                best = [order[i] for i in chosen]
+            shown = [_hit(hits[i], look(i), request.view, reranked.get(i)) for i in best]
+        return SearchResult(hits=shown, explain=explain)
 
     def _near(self, answer: Answer, top_k: int) -> Matrix | None:
         """How much nearer each two hits are than is needed to say nearly the same, by their best passages.
         None when no two of the first `top_k` do."""
         hits = answer.output.hits
-        near = self._nearness(answer, hits[:top_k])
-        if not (np.triu(near, 1) >= 0).any():
-            return None
-        return self._nearness(answer, hits)
+        first = self._nearness(answer, hits[:top_k])
+        return self._nearness(answer, hits) if (first >= 0).any() else None
 
     def _nearness(self, answer: Answer, hits: Sequence[rust_core.CoreHit]) -> Matrix:
         near = np.full((len(hits), len(hits)), -1.0, dtype=np.float32)
@@ -101,16 +108,12 @@ class Ranking:
         np.fill_diagonal(near, -1.0)
         return near
 
-    def _read(self, request: SearchRequest, hits: Sequence[rust_core.CoreHit]) -> list[_Found]:
-        ids = [format_id(hit.id) for hit in hits]
-        with self._store.read() as reader:
-            memories = (reader if request.as_of is None else Past(reader, request.as_of)).memories(ids)
-        found = []
-        for hit, memory in zip(hits, memories, strict=True):
-            if memory is None or memory.invalidate_time is not None:
-                raise KeyError(format_id(hit.id))
-            found.append(_Found(hit, memory, self._passage(memory, hit.passage)))
-        return found
+    def _read(self, reader: Reader, request: SearchRequest, hit: rust_core.CoreHit) -> _Found:
+        id = format_id(hit.id)
+        memory = (reader if request.as_of is None else Past(reader, request.as_of)).memory(id)
+        if memory is None or memory.invalidate_time is not None:
+            raise KeyError(id)
+        return _Found(memory, self._passage(memory, hit.passage))
 
     def _passage(self, memory: Memory, number: int) -> str:
         """The text of the passage that scored best; "" where the content is one passage."""
@@ -122,28 +125,25 @@ class Ranking:
         return passages[number] if 1 < len(passages) > number else ""
 
     def _reranked(
-        self, request: SearchRequest, found: Sequence[_Found], top_k: int, call: Call
-    ) -> tuple[list[int], str]:
-        """The order in which the reranker has them, those in the window first, and what is said of it. It is
-        the order they come in when it fails."""
-        own = list(range(len(found)))
+        self, request: SearchRequest, found: Mapping[int, _Found], top_k: int, call: Call
+    ) -> tuple[dict[int, float], str]:
+        """What the reranker gives to each, nothing when it fails; and what is said of it."""
         if top_k > MOST_DIVERSE:
-            return own, f"not asked: top_k is above {MOST_DIVERSE}"
+            return {}, f"not asked: top_k is above {MOST_DIVERSE}"
         if not found:
-            return own, ""
+            return {}, ""
         assert self._reranker is not None
         assert request.query is not None
         texts = [
-            hit.passage or rust_core.truncate_tokens(hit.memory.content, _RERANKED_TOKENS) for hit in found
+            hit.passage or rust_core.truncate_tokens(hit.memory.content, _RERANKED_TOKENS)
+            for hit in found.values()
         ]
         try:
             scores = self._reranker.scores(request.query, texts, timeout_s=call.remaining())
         except RerankError as error:
             log.warning("the reranker gave no order: %s", error)
-            return own, f"failed: {error}"
-        for hit, score in zip(found, scores, strict=True):
-            hit.rerank_score = score
-        return sorted(own, key=lambda i: (not found[i].core.in_window, -scores[i], i)), "done"
+            return {}, f"failed: {error}"
+        return dict(zip(found, scores, strict=True)), "done"
 
 
 def _row(index: rust_core.Index, hit: rust_core.CoreHit, dimension: int) -> Matrix:
@@ -157,20 +157,19 @@ def _row(index: rust_core.Index, hit: rust_core.CoreHit, dimension: int) -> Matr
     return row
 
 
-def _values(found: Sequence[_Found]) -> list[tuple[bool, float]]:
-    """What each hit is worth, 0..1: its score, or the reranker's on whatever scale that is."""
-    scores = [hit.core.score if hit.rerank_score is None else hit.rerank_score for hit in found]
-    if any(hit.rerank_score is not None for hit in found) and not all(0 <= s <= 1 for s in scores):
-        scores = [1 / (1 + math.exp(-max(-500.0, min(500.0, s)))) for s in scores]
-    return [(hit.core.in_window, score) for hit, score in zip(found, scores, strict=True)]
+def _worth(scores: list[float]) -> list[float]:
+    """The scores as they are, or mapped into 0..1 where a reranker gives them on another scale."""
+    if all(0 <= score <= 1 for score in scores):
+        return scores
+    return [1 / (1 + math.exp(-max(-500.0, min(500.0, score)))) for score in scores]
 
 
 def _differ(a: Memory, b: Memory) -> bool:
     return rust_core.facts_differ(a.content[:_COMPARED], b.content[:_COMPARED]) is not None
 
 
-def _hit(found: _Found, view: View) -> Hit:
-    core, memory = found.core, found.memory
+def _hit(core: rust_core.CoreHit, found: _Found, view: View, rerank_score: float | None) -> Hit:
+    memory = found.memory
     return Hit(
         memory=memory if view is View.FULL else replace(memory, content="", lesson=None),
         score=core.score,
@@ -183,5 +182,5 @@ def _hit(found: _Found, view: View) -> Hit:
         support=core.support,
         passage=found.passage,
         in_window=core.in_window,
-        rerank_score=found.rerank_score,
+        rerank_score=rerank_score,
     )
