@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 from siltstone.embed.texts import check_unicode
 from siltstone.errors import InvalidArgumentError
+from siltstone.model import Lesson
 from siltstone.sentences import paragraphs, sentences
 
 MIN_TOKENS = 4  # one character is at most four tokens
@@ -52,6 +53,17 @@ def split_passages(content: str, max_tokens: int) -> list[str]:
         passages.append(passage)
         start = end
     return passages
+
+
+def embedded_texts(content: str, lesson: Lesson | None, max_tokens: int) -> list[str]:
+    """What is embedded of a memory: its content in passages, then the problem of its lesson by itself.
+
+    Who asks tells a problem. In one text with cause and solution it is less near to the question than the
+    problem of a run that failed and has neither.
+    """
+    texts = split_passages(content, max_tokens)
+    problem = lesson.problem.strip() if lesson else ""
+    return [*texts, *split_passages(problem, max_tokens)[:1]] if problem != content.strip() else texts
 
 
 def _pieces(text: str, max_tokens: int, count: Callable[[str], int], level: int) -> Iterator[tuple[str, int]]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 
-from siltstone.embed.passages import split_passages
+from siltstone.embed.passages import embedded_texts
 from siltstone.engine import filters
 from siltstone.engine.budget import fit_memories
 from siltstone.engine.call import Call
@@ -155,15 +155,20 @@ class Memories(Searching):
         check_range(given.confidence, 0.0, 1.0, "confidence")
 
     def _updated_vectors(self, id: str, changes: dict[str, object]) -> Vector | None:
-        if "content" not in changes:
+        if not changes.keys() & {"content", "lesson"}:
             return None
         with self.store.read() as reader:
             memory = _current(reader, id)
             namespace = known_namespace(reader, memory.namespace)
+        changed = replace(memory, **changes)  # type: ignore[arg-type]  # checked, field by field of the mask
+        limit = self.embedder.passage_tokens
+        texts = embedded_texts(changed.content, changed.lesson, limit)
+        if texts == embedded_texts(memory.content, memory.lesson, limit):
+            return None
+        if "content" not in changes and namespace.embedding_model != self.embedder.model:
+            return None  # the vector is the caller's, and stands for the content
         self.check_model(namespace.embedding_model, namespace, "content")
-        return self.embedder.embed_passages(
-            split_passages(str(changes["content"]), self.embedder.passage_tokens)
-        )
+        return self.embedder.embed_passages(texts)
 
     def forget_memories(self, request: ForgetMemoriesRequest, call: Call) -> ForgetResult:
         if request.mode is ForgetMode.ERASE:

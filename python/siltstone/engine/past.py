@@ -18,7 +18,7 @@ import msgpack
 import numpy as np
 
 from siltstone.embed import Embedder
-from siltstone.embed.passages import split_passages
+from siltstone.embed.passages import embedded_texts
 from siltstone.engine.call import Call
 from siltstone.engine.ranking import Answer
 from siltstone.errors import DeadlineExceededError, FailedPreconditionError, ResourceExhaustedError
@@ -159,8 +159,9 @@ class PastIndex:
                 reason="EMBEDDING_MODEL_MISMATCH",
                 field="as_of",
             )
-        content = records.decode(record, Memory).content
-        vectors = self._embedder.embed_passages(split_passages(content, self._embedder.passage_tokens))
+        memory = records.decode(record, Memory)
+        texts = embedded_texts(memory.content, memory.lesson, self._embedder.passage_tokens)
+        vectors = self._embedder.embed_passages(texts)
         return np.ascontiguousarray(vectors, dtype="<f4").tobytes()
 
     def _trim(self) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 import numpy as np
 
 from siltstone import rust_core
-from siltstone.embed.passages import split_passages
+from siltstone.embed.passages import embedded_texts
 from siltstone.engine.call import Call
 from siltstone.engine.core import Core, found
 from siltstone.engine.too_long import fit_content
@@ -102,7 +102,9 @@ class Writing(Core):
             if draft.vector is None:
                 self.check_model(bound, namespace, f"drafts[{i}].vector")
             passages.append(
-                split_passages(draft.content, self.embedder.passage_tokens) if draft.vector is None else []
+                embedded_texts(draft.content, draft.lesson, self.embedder.passage_tokens)
+                if draft.vector is None
+                else []
             )
         texts = [text for parts in passages for text in parts]
         embedded = self.embedder.embed_passages(texts) if texts else None
