@@ -312,3 +312,16 @@ def test_a_child_that_outlives_the_process_keeps_nobody_out(tmp_path):
         holder.wait(BOUND)
         with Store(tmp_path / "data", applier=lambda changes: None) as store:
             assert store.commit(put()).revision == 1
+
+
+def test_an_error_inside_a_read_that_is_not_of_the_store_stays_what_it_is(store):
+    for error in (FileNotFoundError(2, "no such snapshot"), OSError(28, "the index's disk"), KeyError(1)):
+        with pytest.raises(type(error)) as caught, store.read():
+            raise error
+        assert caught.value is error
+
+
+def test_an_error_of_lmdb_inside_a_read_is_the_stores(store):
+    with pytest.raises(UnavailableError) as caught, store.read():
+        raise lmdb.PanicError("the disk failed")
+    assert caught.value.reason == "STORAGE_FAILED"

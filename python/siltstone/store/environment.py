@@ -24,7 +24,8 @@ from siltstone.errors import (
 )
 from siltstone.store import keys
 from siltstone.store.compacting import copy_live_entries
-from siltstone.store.failures import translated
+from siltstone.store.datafile import note_created, refuse_when_cut, sync_directory
+from siltstone.store.failures import translate, translated
 from siltstone.store.lockfile import LockFile
 
 FORMAT_VERSION = 1  # of the tables and keys; records carry their own
@@ -103,6 +104,7 @@ class Environment:
         try:
             with translated(path):
                 shutil.rmtree(path / COMPACTING, ignore_errors=True)
+                refuse_when_cut(path)
                 _allocate_reader_table(path / "lock.mdb")
                 self._env = _open(path, map_size)
         except BaseException:
@@ -112,6 +114,7 @@ class Environment:
             with translated(path):
                 self._env.reader_check()
                 self._tables = self._open_tables()
+                note_created(path)
         except BaseException:
             self._env.close()
             self._lock.release()
@@ -129,12 +132,13 @@ class Environment:
             self._readers += 1
         held[0] += 1
         try:
-            with translated(self.path):
-                txn = self._env.begin()
-                try:
-                    yield Snapshot(txn, self._tables)
-                finally:
-                    txn.abort()
+            txn = self._env.begin()
+            try:
+                yield Snapshot(txn, self._tables)
+            finally:
+                txn.abort()
+        except lmdb.Error as error:  # an OSError of the body is not the store's
+            raise translate(error, self.path) from error
         finally:
             held[0] -= 1
             with self._gate:
@@ -192,7 +196,7 @@ class Environment:
 
     def copy(self, target: Path) -> None:
         """Write a compacted copy of the data into the empty directory `target`, as of now; writes go on."""
-        with self.read():  # keeps the map from moving
+        with translated(target), self.read():  # keeps the map from moving
             self._env.copy(str(target), compact=True)
 
     def compact(self) -> None:
@@ -224,7 +228,7 @@ class Environment:
             with translated(self.path):
                 try:
                     os.replace(data, self.path / "data.mdb")
-                    _sync_directory(self.path)
+                    sync_directory(self.path)
                 finally:
                     self._env = _open(self.path, map_size)
                     self._tables = self._open_tables()
@@ -325,15 +329,6 @@ def _open(path: Path, map_size: int | None) -> Any:
             if map_size or size <= MODEST_MAP_SIZE:
                 raise
             size //= 2  # an address space limit: less is reserved, and grown when it is full
-
-
-def _sync_directory(path: Path) -> None:
-    if os.name == "posix":
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _allocate_reader_table(path: Path) -> None:
