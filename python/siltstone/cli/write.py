@@ -72,5 +72,6 @@ def receipt_lines(context: Context, receipt: WriteReceipt) -> str:
     lines = [f"{receipt.action}  {one_line(receipt.memory.id)}  {clip(one_line(receipt.memory.summary), 90)}"]
     for related in receipt.related:
         what = f"{related.relation} {related.id} ({context.text('h_similarity')} {related.similarity:.3f})"
-        lines.append(f"  {context.text('related')}: {one_line(what)}")
+        because = f": {related.reason}" if related.reason else ""
+        lines.append(f"  {context.text('related')}: {one_line(what + because)}")
     return "\n".join(lines)

@@ -29,7 +29,7 @@ class Embedder(Protocol):
 
     @property
     def merge_threshold(self) -> float:
-        """Plain cosine from which on two texts may be duplicates; a second gate decides."""
+        """Plain cosine from which on two texts are compared as duplicates; the texts decide."""
 
     @property
     def passage_tokens(self) -> int:

@@ -1,6 +1,5 @@
 """Single memories and lists of them: get, list, update, forget, restore, trace."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -12,6 +11,7 @@ from siltstone.engine.call import Call
 from siltstone.engine.core import found, known_namespace
 from siltstone.engine.pages import decode_token, encode_token
 from siltstone.engine.searching import Searching
+from siltstone.engine.tracing import trace
 from siltstone.engine.validate import (
     Vector,
     check_attributes,
@@ -31,9 +31,8 @@ from siltstone.errors import (
     FailedPreconditionError,
     NotFoundError,
     PermissionDeniedError,
-    UnimplementedError,
 )
-from siltstone.model import Filter, ForgetMode, ForgetResult, Memory, Trace
+from siltstone.model import Filter, ForgetResult, Memory, Trace
 from siltstone.model.requests import (
     ForgetMemoriesRequest,
     GetMemoriesRequest,
@@ -63,9 +62,6 @@ _UPDATABLE = {
     "event_time",
     "valid_until",
 }
-_MAX_CHAIN = 1000
-
-
 class Memories(Searching):
     def get_memories(self, request: GetMemoriesRequest, call: Call) -> GetMemoriesResponse:
         if not request.ids:
@@ -83,6 +79,8 @@ class Memories(Searching):
             if request.as_of is not None:
                 then = Past(reader, request.as_of).memories(ids)
                 memories = [_was(m, memories[i], request.as_of, f"ids[{i}]") for i, m in enumerate(then)]
+        if request.task_id:
+            self.store.show(request.task_id, ids)
         return fit_memories(memories, request.max_tokens)
 
     def list_memories(self, request: ListMemoriesRequest, call: Call) -> ListMemoriesResponse:
@@ -122,10 +120,10 @@ class Memories(Searching):
         def operation(writer: Writer) -> Memory:
             old = _current(writer, id)
             check_revision(request.revision, old.revision, id)
-            if changes.get("confidence", 0.0) > old.confidence:
+            if changes.get("confidence", 0.0) > old.confidence and "auditor" not in call.roles:
                 raise PermissionDeniedError(
-                    f"confidence: a writer may lower it (now {old.confidence}), not raise it; it rises by "
-                    "independent evidence",
+                    f"confidence: without the role auditor it may be lowered (now {old.confidence}), not "
+                    "raised; it rises by independent evidence",
                     reason="CONFIDENCE_RAISE",
                     field="confidence",
                 )
@@ -170,17 +168,16 @@ class Memories(Searching):
         self.check_model(namespace.embedding_model, namespace, "content")
         return self.embedder.embed_passages(texts)
 
-    def forget_memories(self, request: ForgetMemoriesRequest, call: Call) -> ForgetResult:
-        if request.mode is ForgetMode.ERASE:
-            raise UnimplementedError(
-                "mode ERASE is part of the contract but not of this version", field="mode"
-            )
+    def check_forget(self, request: ForgetMemoriesRequest) -> None:
         if bool(request.ids) == (request.filter is not None):
             raise invalid("ids", "give either ids or a filter" + (", not both" if request.ids else ""))
         if request.filter is not None:
             check_filter(request.filter, "filter")
             if filters.is_empty(request.filter):
                 raise invalid("filter", "is empty and would forget everything; say what", "EMPTY_FILTER")
+
+    def forget_memories(self, request: ForgetMemoriesRequest, call: Call) -> ForgetResult:
+        self.check_forget(request)
         answer: ForgetResult | None = self.answered("ForgetMemories", request, call)
         if answer is not None:
             return answer
@@ -237,7 +234,8 @@ class Memories(Searching):
             if newer is not None:
                 kept = [other for other in newer.supersedes if other != id]
                 writer.put_memory(replace(newer, supersedes=kept), former="restored")
-            return writer.put_memory(replace(memory, superseded_by=""), former="restored")
+            current = replace(memory, superseded_by="", supersede_reason="")
+            return writer.put_memory(current, former="restored")
 
         return self.answered("RestoreMemory", request, call) or self.write(
             "RestoreMemory", request, call, operation
@@ -246,14 +244,7 @@ class Memories(Searching):
     def trace_memory(self, request: TraceMemoryRequest, call: Call) -> Trace:
         id = check_id(request.id, "id")
         with self.store.read() as reader:
-            memory = found(reader.memory(id), "memory", id)
-            return Trace(
-                memory=memory,
-                revisions=reader.revisions(id),
-                superseded=_follow(reader, memory, lambda m: m.supersedes),
-                superseded_by=_follow(reader, memory, lambda m: [m.superseded_by] if m.superseded_by else []),
-                conflicts=[m for m in reader.memories(memory.conflicts_with) if m is not None],
-            )
+            return trace(reader, found(reader.memory(id), "memory", id))
 
 
 def _was(then: Memory | None, now: Memory, as_of: datetime, field: str) -> Memory:
@@ -273,17 +264,3 @@ def _current(reader: Reader, id: str) -> Memory:
             f"id: memory {id} was forgotten; restore it before changing it", reason="INVALIDATED", field="id"
         )
     return memory
-
-
-def _follow(reader: Reader, start: Memory, links: Callable[[Memory], list[str]]) -> list[Memory]:
-    """All memories reached over `links`, nearest first; each once, even in a ring."""
-    seen, ahead = {start.id}, links(start)
-    chain: list[Memory] = []
-    while ahead and len(chain) < _MAX_CHAIN:
-        id = ahead.pop(0)
-        memory = reader.memory(id) if id not in seen else None
-        seen.add(id)
-        if memory is not None:
-            chain.append(memory)
-            ahead += links(memory)
-    return chain

@@ -12,6 +12,7 @@ from siltstone.embed import Embedder
 from siltstone.embed.passages import split_passages
 from siltstone.engine.call import Call
 from siltstone.engine.choosing import MOST_DIVERSE, Matrix, choose, near_cosine
+from siltstone.engine.conflicts import newer_first
 from siltstone.model import Explanation, Hit, Memory, SearchRequest, SearchResult, View
 from siltstone.rerank import Reranker, RerankError
 from siltstone.store import NamespaceRecord, Past, Reader, Store
@@ -84,7 +85,7 @@ class Ranking:
                 explain.gave_way = [format_id(hits[order[i]].id) for i in range(top_k) if i not in chosen]
                 best = [order[i] for i in chosen]
             shown = [_hit(hits[i], look(i), request.view, reranked.get(i)) for i in best]
-        return SearchResult(hits=shown, explain=explain)
+        return SearchResult(hits=newer_first(shown), explain=explain)
 
     def _near(self, answer: Answer, top_k: int) -> Matrix | None:
         """How much nearer each two hits are than is needed to say nearly the same, by their best passages.

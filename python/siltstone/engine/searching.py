@@ -13,6 +13,7 @@ from siltstone.embed.texts import MAX_CHARACTERS
 from siltstone.engine.budget import fit_hits
 from siltstone.engine.call import Call
 from siltstone.engine.choosing import pool_size
+from siltstone.engine.committing import dimension_mismatch
 from siltstone.engine.core import PUBLIC, TRIES, known_namespace
 from siltstone.engine.filters import filter_map
 from siltstone.engine.past import PastIndex
@@ -27,7 +28,7 @@ from siltstone.engine.validate import (
     resolve_weights,
     shown,
 )
-from siltstone.engine.writing import Writing, dimension_mismatch
+from siltstone.engine.writing import Writing
 from siltstone.errors import NotFoundError, UnavailableError
 from siltstone.model import Explanation, SearchRequest, SearchResult, TimeWindow, Weights
 from siltstone.model.requests import BatchSearchMemoriesRequest, BatchSearchMemoriesResponse
@@ -103,6 +104,8 @@ class Searching(Writing):
         for plan, answer, result in zip(plans, answers, results, strict=True):
             _say_window(result, plan.window)
             fit_hits(result, plan.request.max_tokens)
+            if plan.request.task_id:
+                self.store.show(plan.request.task_id, [hit.memory.id for hit in result.hits])
             if plan.request.explain:
                 explain = result.explain or Explanation(plan="none")
                 explain.embed_us, explain.read_us = embed_us, read_us

@@ -29,7 +29,7 @@ def _rare(text: str) -> str:
 
 def _visible(text: str) -> str:
     """The text without blanks, punctuation and controls, composed; of nothing else, the text itself."""
-    composed = unicodedata.normalize("NFC", text)
+    composed = unicodedata.normalize("NFC", text).casefold()  # what a capital says, the core compares
     letters = "".join(
         c
         for c in composed

@@ -85,12 +85,23 @@ def receipt(receipt: WriteReceipt) -> str:
         f"{receipt.action}: {said}.",
         f"{memory.id} in {memory.namespace}, revision {memory.revision}{_marks(memory)}",
     ]
-    lines += [f"- {r.relation} {r.id} (similarity {r.similarity:.3f})" for r in receipt.related]
+    lines += [f"- {r.relation} {r.id} (similarity {r.similarity:.3f}){_because(r.reason)}" for r in receipt.related]
     return "\n".join(lines)
+
+
+def _because(reason: str) -> str:
+    return f": {reason}" if reason else ""
 
 
 def updated(memory: Memory) -> str:
     return f"Updated {memory.id} in {memory.namespace}, now revision {memory.revision}{_marks(memory)}"
+
+
+def verified(memory: Memory) -> str:
+    return (
+        f"Noted. {memory.id} is {memory.verification}, confidence {memory.confidence:.2f}, "
+        f"{len(memory.evidence)} pieces of evidence count."
+    )
 
 
 def forgotten(result: ForgetResult) -> str:
@@ -155,7 +166,7 @@ def _marks(memory: Memory) -> str:
     if memory.event_time:
         marks.append(f"happened {_moment(memory.event_time)}")
     if memory.superseded_by:
-        marks.append(f"superseded by {memory.superseded_by}")
+        marks.append(f"superseded by {memory.superseded_by}{_because(_line(memory.supersede_reason))}")
     if memory.conflicts_with:
         marks.append("conflicts with " + ", ".join(memory.conflicts_with))
     return "".join(f" | {mark}" for mark in marks)

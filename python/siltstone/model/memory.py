@@ -54,6 +54,7 @@ class Verdict(StrEnum):
     REFUTE = "REFUTE"
     WORKED = "WORKED"
     FAILED = "FAILED"
+    REACHED = "REACHED"  # a task came to the same unaided; in evidence only, never in a request
 
 
 class ForgetMode(StrEnum):
@@ -93,7 +94,7 @@ class Source:
 
 @dataclass(slots=True, kw_only=True)
 class Evidence:
-    """One observation for or against a memory."""
+    """One observation that counts for or against a memory."""
 
     verdict: Verdict
     time: datetime
@@ -172,6 +173,7 @@ class Related:
     id: str
     relation: str  # merged | superseded | conflicts_with | duplicate
     similarity: float = 0.0
+    reason: str = ""  # why, in words
 
 
 @dataclass(slots=True, kw_only=True)
@@ -187,16 +189,21 @@ class Revision:
 
     revision: int
     update_time: datetime
-    reason: str  # merged | updated | superseded | invalidated | restored
+    reason: str  # merged | updated | superseded | invalidated | restored | verified
     memory: Memory
 
 
 @dataclass(slots=True, kw_only=True)
 class Trace:
-    """How a memory came to be what it is."""
+    """How a memory came to be what it is.
+
+    The newest 100 revisions, and 1,000 of each relation, at most 4 MiB of each; `truncated` when there is
+    more. What a memory was before is told by `get` with `as_of`.
+    """
 
     memory: Memory
     revisions: list[Revision] = field(default_factory=list)  # oldest first
     superseded: list[Memory] = field(default_factory=list)  # what it replaced, direct first
     superseded_by: list[Memory] = field(default_factory=list)  # what replaced it, direct first
     conflicts: list[Memory] = field(default_factory=list)
+    truncated: bool = False

@@ -62,6 +62,7 @@ class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     VERDICT_REFUTE: _ClassVar[Verdict]
     VERDICT_WORKED: _ClassVar[Verdict]
     VERDICT_FAILED: _ClassVar[Verdict]
+    VERDICT_REACHED: _ClassVar[Verdict]
 
 class ForgetMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -99,6 +100,7 @@ VERDICT_CONFIRM: Verdict
 VERDICT_REFUTE: Verdict
 VERDICT_WORKED: Verdict
 VERDICT_FAILED: Verdict
+VERDICT_REACHED: Verdict
 FORGET_MODE_UNSPECIFIED: ForgetMode
 FORGET_MODE_INVALIDATE: ForgetMode
 FORGET_MODE_ERASE: ForgetMode
@@ -292,14 +294,16 @@ class MemoryDraft(_message.Message):
     def __init__(self, content: _Optional[str] = ..., summary: _Optional[str] = ..., lesson: _Optional[_Union[Lesson, _Mapping]] = ..., memory_type: _Optional[_Union[MemoryType, str]] = ..., task_type: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., tags: _Optional[_Iterable[str]] = ..., tools_used: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Mapping[str, AttributeValue]] = ..., confidence: _Optional[float] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., supersedes: _Optional[_Iterable[str]] = ..., sequence: _Optional[str] = ..., position: _Optional[int] = ..., source: _Optional[_Union[Source, _Mapping]] = ..., vector: _Optional[_Iterable[float]] = ..., vector_packed: _Optional[bytes] = ..., on_duplicate: _Optional[_Union[OnDuplicate, str]] = ..., on_too_long: _Optional[_Union[OnTooLong, str]] = ...) -> None: ...
 
 class Related(_message.Message):
-    __slots__ = ("id", "relation", "similarity")
+    __slots__ = ("id", "relation", "similarity", "reason")
     ID_FIELD_NUMBER: _ClassVar[int]
     RELATION_FIELD_NUMBER: _ClassVar[int]
     SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     id: str
     relation: str
     similarity: float
-    def __init__(self, id: _Optional[str] = ..., relation: _Optional[str] = ..., similarity: _Optional[float] = ...) -> None: ...
+    reason: str
+    def __init__(self, id: _Optional[str] = ..., relation: _Optional[str] = ..., similarity: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class WriteReceipt(_message.Message):
     __slots__ = ("action", "memory", "related")
@@ -324,7 +328,7 @@ class Revision(_message.Message):
     def __init__(self, revision: _Optional[int] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., memory: _Optional[_Union[Memory, _Mapping]] = ...) -> None: ...
 
 class AuditEvent(_message.Message):
-    __slots__ = ("seq", "time", "namespace", "memory_id", "action", "principal", "note")
+    __slots__ = ("seq", "time", "namespace", "memory_id", "action", "principal", "note", "place")
     SEQ_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
@@ -332,6 +336,7 @@ class AuditEvent(_message.Message):
     ACTION_FIELD_NUMBER: _ClassVar[int]
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
     NOTE_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
     seq: int
     time: _timestamp_pb2.Timestamp
     namespace: str
@@ -339,4 +344,5 @@ class AuditEvent(_message.Message):
     action: str
     principal: str
     note: str
-    def __init__(self, seq: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., namespace: _Optional[str] = ..., memory_id: _Optional[str] = ..., action: _Optional[str] = ..., principal: _Optional[str] = ..., note: _Optional[str] = ...) -> None: ...
+    place: int
+    def __init__(self, seq: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., namespace: _Optional[str] = ..., memory_id: _Optional[str] = ..., action: _Optional[str] = ..., principal: _Optional[str] = ..., note: _Optional[str] = ..., place: _Optional[int] = ...) -> None: ...

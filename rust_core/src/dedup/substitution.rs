@@ -51,7 +51,6 @@ child kid toddler
 man guy gentleman person
 woman lady person
 sofa couch
-car vehicle
 tv television
 photo picture image 图片 照片
 doc document 文档
