@@ -6,7 +6,7 @@ DIR (or SILTSTONE_TRAJECTORIES) holds trajectories.jsonl: a run a line with task
 the source has them, group and expected_actions. Prints a table by source; --cases takes a file for each run,
 with its lessons and what was found wrong with them.
 
-- tools: share of runs with lessons whose every tools_used is exactly the set of names in the log.
+- tools: share of the runs with tools whose every lesson has exactly the tools that the log names.
 - told / right: runs whose end can be told from the log when the label is withheld; share of those told right.
 - quotes: share of quotes that stand verbatim in the step they cite.
 - fields: share of filled fields at least 80 % of whose words stand in the steps that the field cites; +goal:
@@ -103,7 +103,10 @@ def _measure(case: Case) -> None:
     if not case.lessons:
         case.faults.append("no lesson")
     used = _tools_of(case.row)
-    _count(case, "tools", bool(case.lessons) and all(set(found.tools_used) == used for found in case.lessons))
+    if used:
+        _count(
+            case, "tools", bool(case.lessons) and all(set(found.tools_used) == used for found in case.lessons)
+        )
     if case.label in ("success", "failure"):
         _count(case, "told", case.told is not Outcome.UNKNOWN)
         if case.told is not Outcome.UNKNOWN:
