@@ -26,6 +26,23 @@ def test_the_words_and_their_place_are_returned() -> None:
     assert (found.text, found.start, found.end) == ("last week", 14, 23)
 
 
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("Hi. My back aches today. What did we plan last week?", "last week"),
+        ("What did we plan last week? I have time today.", "last week"),
+        ("Hi. My back aches today. Which exercise was it?", None),
+        ("The proxy broke today. Show the changes of last week.", "of last week"),
+        ("今天天气真好。上周部署了什么？", "上周"),
+        ("今天天气真好。我想问的是：服务的端口是什么？", None),
+        ("Anything on Dec. 31 at 3 p.m.?", "on Dec. 31 at 3 p.m."),
+    ],
+)
+def test_of_a_message_only_the_sentences_that_ask_are_read(message: str, words: str | None) -> None:
+    found = find_window(message, NOW)
+    assert (found and found.text) == words
+
+
 def test_the_zone_of_the_caller_makes_the_days(read: Read) -> None:
     late = datetime(2026, 6, 3, 20, tzinfo=UTC)  # the 4th in Shanghai, the 3rd in Los Angeles
     assert read("yesterday", late, "Asia/Shanghai") == ("2026-06-02 16:00", "2026-06-03 16:00")

@@ -105,7 +105,9 @@ _COUNTED = re.compile(
 _AGO = re.compile(
     rf"(?<![\d.第{NUMERAL}])(?P<count>{NUMBER})(?P<more>个半)?(?P<unit>{UNIT})(?P<half>半)?(?P<way>之前|以前|前(?![端后台面缀者提半几十]))"
 )
-_LONG_SINCE = re.compile(rf"(?<![\d.第{NUMERAL}])(?P<count>{NUMBER})(?P<more>个半)?(?P<unit>{UNIT})以来")
+_LONG_SINCE = re.compile(
+    rf"(?<![\d.第{NUMERAL}])(?P<count>{NUMBER})(?P<more>个半)?(?P<unit>{UNIT})(?:以来|来(?![自源])|之?内(?![容部存网核]))"
+)
 _HALF = re.compile(r"(?P<half>上|下|前|后)半(?P<unit>年|月|周)")
 _QUARTER = re.compile(r"(?:第?(?P<number>[一二三四1-4])季度|[Qq](?P<q>[1-4])(?!\d))")
 _EDGE = re.compile(r"(?P<unit>月|年)?的?(?P<edge>初|中旬?|底|末|上旬|下旬)(?![国文期间等步级心部次学])")
@@ -247,7 +249,8 @@ class Chinese:
                 if parsed := read(span, end):
                     return parsed
         match = _EDGE.match(self.text, end)
-        if match and not match["unit"] and not (span.grain == "year" and "旬" in match["edge"]):
+        of_its_own = match and {"年": "year", "月": "month", None: span.grain}[match["unit"]] == span.grain
+        if match and of_its_own and not (span.grain == "year" and "旬" in match["edge"]):
             return replace(part_of(span, _EDGES[match["edge"]]), grain="edge"), match.end()
         return span, end
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 
 from siltstone.timephrase import english_patterns as patterns
 from siltstone.timephrase.english_calendar import EnglishCalendar, Parsed, which_way
@@ -25,6 +26,7 @@ from siltstone.timephrase.span import (
     half_of,
     last_weekday,
     moment_ago,
+    month_of,
     nth_weekday,
     part_of,
     unit_at,
@@ -78,6 +80,8 @@ class English(EnglishCalendar):
         return (Span(self.now, self.now), match.end()) if match else None
 
     def _strong(self, at: int) -> Parsed | None:
+        if match := patterns.YEAR_MONTH.match(self.text, at):
+            return month_of(int(match["year"]), int(match["month"])), match.end()
         if match := patterns.SOME_YEAR.match(self.text, at):
             year = int(number_of(match["year"]))
             if match["named"] or 1900 <= year <= 2100:
@@ -160,15 +164,28 @@ class English(EnglishCalendar):
         return exact_moment(self.text, match.start(), self.zone) or numeric_date(self.text, match.start())
 
     def _ago(self, match: re.Match[str]) -> Parsed | None:
-        count, unit = number_of(match["count"]), unit_of(match["unit"])
-        vague = re.search(r"few|several", match["count"], re.IGNORECASE)
-        ago = vaguely_ago(self.now, unit) if vague else moment_ago(self.now, count, unit)
+        parts = list(patterns.DURATION.finditer(match["long"]))
+        ago = self._so_long_ago(parts)
         bound = (match["bound"] or "").lower()
         if bound in ("more", "over"):
             ago = Span(None, ago.start)
         elif bound:
             ago = Span(ago.start, self.now)
         return ago, match.end()
+
+    def _so_long_ago(self, parts: list[re.Match[str]]) -> Span:
+        last = parts[-1]
+        unit = unit_of(last["unit"])
+        if len(parts) == 1 and re.search(r"few|several", last["count"], re.IGNORECASE):
+            return vaguely_ago(self.now, unit)
+        moment = self.now
+        for part in parts[:-1]:
+            moment = add(moment, -number_of(part["count"]), unit_of(part["unit"]))
+        count = number_of(last["count"]) + (0.5 if last["half"] or last["more"] else 0)
+        return moment_ago(moment, count, unit)
+
+    def _work_days_ago(self, match: re.Match[str]) -> Parsed | None:
+        return unit_at(self._work_days(int(number_of(match["count"]))).first, "day"), match.end()
 
     def _minus(self, match: re.Match[str]) -> Parsed | None:
         return moment_ago(self.now, number_of(match["count"]), unit_of(match["unit"])), match.end()
@@ -182,8 +199,11 @@ class English(EnglishCalendar):
         parsed = self.moment(match.end(), strong=True) or self.instant(match.end())
         if parsed is None or parsed[0].start is None:
             return None
-        unit = unit_of(match["unit"])
-        count = number_of(match["count"]) * (-1 if match["way"].lower() == "before" else 1)
+        unit, said = unit_of(match["unit"]), match["count"].lower()
+        before = match["way"].lower() == "before"
+        if said in ("", "the") and unit not in SHORT_UNITS and unit != "day":
+            return self._next_to(parsed, unit, before)  # the whole week before a day
+        count = (number_of(said) if said not in ("", "the") else 1) * (-1 if before else 1)
         there = add(parsed[0].start, count, unit)
         if match["bound"]:
             if count > 0:
@@ -191,6 +211,12 @@ class English(EnglishCalendar):
             more = match["bound"].lower() == "more"
             return (Span(None, there) if more else Span(there, parsed[0].start)), parsed[1]
         return unit_at(there, unit if unit in SHORT_UNITS else "day"), parsed[1]
+
+    def _next_to(self, parsed: Parsed, unit: str, before: bool) -> Parsed | None:
+        span, end = parsed
+        if before and span.start:
+            return Span(add(span.start, -1, unit), span.start), end
+        return (Span(span.end, add(span.end, 1, unit)), end) if span.end else None
 
     def _earlier(self, match: re.Match[str]) -> Parsed | None:
         unit = match["unit"].lower()
@@ -255,14 +281,10 @@ class English(EnglishCalendar):
         gap = patterns.DATE_OF_WEEKDAY.match(self.text, at)
         if gap is None:
             return None
-        if (parsed := self.moment(gap.end())) and parsed[0].grain in (
-            "day",
-            "hour",
-            "minute",
-            "second",
-            "part",
-            "",
-        ):
+        parsed = self.moment(gap.end())
+        if parsed and parsed[0].grain in ("day", "hour", "minute", "second", "part", ""):
+            if self.text[: parsed[1]].lower().endswith(("ago", "back")):  # "Tuesday two weeks ago"
+                return weekday_in_week(parsed[0].first, weekday), parsed[1]
             return parsed
         if parsed := self._month_slash_day(gap.end()):
             return parsed
@@ -317,6 +339,17 @@ class English(EnglishCalendar):
         parsed = self.moment(match.end(), strong=True)
         return (unit_at(parsed[0].first, "week"), parsed[1]) if parsed else None
 
+    def _week_number(self, match: re.Match[str]) -> Parsed | None:
+        return unit_at(
+            datetime.fromisocalendar(int(match["year"]), int(match["week"]), 1), "week"
+        ), match.end()
+
+    def _quarter_of_some_year(self, match: re.Match[str]) -> Parsed | None:
+        parsed = self.moment(match.end())
+        if parsed is None or parsed[0].start is None:
+            return None
+        return unit_at(add(parsed[0].start, 3 * int(match["quarter"]) - 3, "month"), "quarter"), parsed[1]
+
     def _part_of_span(self, match: re.Match[str]) -> Parsed | None:
         if match["of"]:
             parsed = self._span_after(match.end())
@@ -351,7 +384,9 @@ class English(EnglishCalendar):
         word = match["unit"].lower()
         if word.startswith("weekend"):
             saturday = weekday_in_week(self.now, 5, way).first
-            return Span(saturday, saturday + 2 * DAY, "weekend"), match.end()
+            weekends = int(number_of(match["count"] or match["first"] or "1"))
+            start = saturday - 7 * DAY * (weekends - 1) if way < 0 else saturday
+            return Span(start, saturday + 2 * DAY, "weekend"), match.end()
         unit = unit_of(word)
         counted = match["count"] or match["first"]
         if counted is None:
@@ -408,7 +443,9 @@ _RULES: list[tuple[re.Pattern[str], _Reader]] = [
     (patterns.compiled(r"(?=\d)"), English._numeric),
     (patterns.AGO, English._ago),
     (patterns.MINUS, English._minus),
+    (patterns.WORK_DAYS_AGO, English._work_days_ago),
     (patterns.WEEKDAYS_AGO, English._weekdays_ago),
+    (patterns.DAY_WORD, English._day_word),
     (patterns.FROM, English._from),
     (patterns.EARLIER, English._earlier),
     (patterns.TO_DATE, English._to_date),
@@ -417,12 +454,13 @@ _RULES: list[tuple[re.Pattern[str], _Reader]] = [
         English._late_night,
     ),
     (patterns.NIGHT, English._night),
-    (patterns.DAY_WORD, English._day_word),
     (patterns.PART_OF, English._part_of_day),
     (patterns.WEEKDAY_OF_WEEK, English._weekday_of_week),
     (patterns.DAY_OF, English._day_of),
     (patterns.NTH_OF, English._nth_of),
     (patterns.WEEK_OF, English._week_of),
+    (patterns.WEEK_NUMBER, English._week_number),
+    (patterns.QUARTER_OF_SOME_YEAR, English._quarter_of_some_year),
     (patterns.THE_WEEKEND, English._the_weekend),
     (patterns.HALF_OF, English._half_of),
     (patterns.PART_OF_SPAN, English._part_of_span),

@@ -83,6 +83,8 @@ class EnglishCalendar:
 
     def _month_year(self, match: re.Match[str]) -> Parsed | None:
         month = month_of_name(match["month"])
+        if match["joined"]:
+            return month_of(int(match["joined"]), month), match.end()
         return self._dated(match, lambda year: month_of(year, month))
 
     def _some_month(self, match: re.Match[str]) -> Parsed | None:

@@ -54,7 +54,10 @@ DAY_MONTH = compiled(
 YEAR_MONTH_DAY = compiled(
     rf"(?P<year>\d{{4}})[\s/-](?P<month>{MONTH})(?:[\s/-](?P<day>\d{{1,2}})(?:st|nd|rd|th)?)?(?!\w|:)"
 )
-MONTH_YEAR = compiled(rf"(?:the\s+month\s+of\s+)?(?P<month>{MONTH}){_OF_YEAR}(?!\w)")
+MONTH_YEAR = compiled(
+    rf"(?:the\s+month\s+of\s+)?(?P<month>{MONTH})(?:{_OF_YEAR}|[/-](?P<joined>\d{{4}}))(?!\w|[/-]\d)"
+)
+YEAR_MONTH = re.compile(r"(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\w-])")
 SOME_MONTH = compiled(rf"{_WHICH}\s+(?P<month>{MONTH})")
 SOME_PLAIN_MONTH = compiled(PLAIN_MONTH)
 STRONG_MONTH = compiled(MONTH)
@@ -75,22 +78,28 @@ DAY_WORD = compiled(
 NIGHT = compiled(rf"(?P<which>tonight|(?:this|last|yesterday|tomorrow)\s+(?={_PART}))")
 NAMED_PART = compiled(_PART)
 PART_OF = compiled(rf"(?:the\s+)?{_PART}\s+of\s+(?:the\s+)?")
-AGO = compiled(
-    rf"(?:(?P<bound>more|less|over|under)\s+(?:than\s+)?)?(?P<count>{NUMBER})\s*(?P<unit>{_UNIT_OR_LETTER})"
-    r"\s+(?:ago|back|earlier|prior(?!\s+to))\b"
+_DURATION = rf"{NUMBER}(?:\s+and\s+a\s+half)?\s*{_UNIT_OR_LETTER}(?:\s+and\s+a\s+half)?"
+DURATION = compiled(
+    rf"(?P<count>{NUMBER})(?P<half>\s+and\s+a\s+half)?\s*(?P<unit>{_UNIT_OR_LETTER})(?P<more>\s+and\s+a\s+half)?"
 )
+AGO = compiled(
+    r"(?:(?P<bound>more|less|over|under)\s+(?:than\s+)?)?"
+    rf"(?P<long>{_DURATION}(?:(?:\s*,)?\s+(?:and\s+)?{_DURATION})*)\s+(?:ago|back|earlier|prior(?!\s+to))\b"
+)
+WORK_DAYS_AGO = compiled(rf"(?P<count>{NUMBER})\s+(?:business|working)\s+days?\s+(?:ago|back)\b")
 MINUS = compiled(rf"now\s*-\s*(?P<count>{NUMBER})\s*(?P<unit>{_UNIT_OR_LETTER})")
 WEEKDAYS_AGO = compiled(
     rf"(?P<count>{NUMBER})\s+(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\s+(?:ago|back)\b"
 )
 FROM = compiled(
-    rf"(?:(?P<bound>more|less)\s+than\s+)?(?P<count>{NUMBER})\s*(?P<unit>{_UNIT_OR_LETTER})"
+    rf"(?:(?P<bound>more|less)\s+than\s+)?(?P<count>{NUMBER}|the(?=\s)|(?=day\s))\s*(?P<unit>{_UNIT_OR_LETTER})"
     r"\s+(?P<way>before|after|from)\s+(?:the\s+)?"
 )
 SOME_UNIT = compiled(
     rf"(?:the\s+)?(?:{_WHICH}\s+(?:(?P<count>{NUMBER})\s+)?|(?P<first>{NUMBER})\s+(?P<then>last|past|previous)\s+(?=\w+s\b))"
     rf"(?P<work>business\s+|working\s+|calendar\s+)?(?P<unit>{UNIT}|weekends?\b)"
 )
+WEEK_NUMBER = compiled(r"(?:the\s+)?week\s+(?P<week>\d{1,2})\s*,?\s*(?:of\s+|in\s+)?(?P<year>\d{4})\b")
 THE = compiled(r"\bthe\s+$|(?<!\w)the\s")
 THE_WEEKEND = compiled(r"the\s+weekend\b")
 WEEK_OF = compiled(r"(?:the\s+)?week\s+(?:of|(?:starting|commencing|beginning)(?:\s+on)?)\s+(?:the\s+)?")
@@ -113,6 +122,7 @@ QUARTER = compiled(
     rf"|(?:the\s+)?(?P<word>first|second|third|fourth|1st|2nd|3rd|4th|last)\s+quarter\b{_OF_YEAR}?"
 )
 STRONG_QUARTER = compiled(r"q([1-4])\b")
+QUARTER_OF_SOME_YEAR = compiled(rf"q(?P<quarter>[1-4])\s+(?:of\s+)?(?=(?:{BACK}|{HERE})\s+year\b)")
 CENTURY = compiled(r"(?:the\s+)?(?P<number>\d{1,2})(?:st|nd|rd|th)\s+century\b")
 DECADE = compiled(r"(?:the\s+)?(?P<full>(?:1[0-9]|20)\d0)['’]?s\b|the\s+['’]?(?P<short>[2-9]0)['’]?s\b")
 SOME_YEAR = compiled(

@@ -37,6 +37,7 @@ _BEFORE = compiled(
     r"(?:(?:some ?times?\s+)?before|(?:prior|up)\s+to|earlier\s+than|(?:up\s+)?until|till|by"
     r"|not?\s+later\s+than)\s+(?:around\s+)?(?:the\s+)?"
 )
+_ON_OR = compiled(r"(?:on|in|at)\s+or\s+(?P<way>after|before)\s+(?:the\s+)?")
 _IN = compiled(
     r"(?:in|on|over|during|within|throughout|of|for|at|around|about|circa)\s+(?:the\s+)?(?:month\s+of\s+)?"
 )
@@ -146,6 +147,8 @@ def _range(english: English, at: int) -> Parsed | None:
         # After an hour is after its start: "after 3 pm".
         of_clock = parsed[0].grain in ("hour", "minute", "second")
         return Span(parsed[0].start if of_clock else parsed[0].end, None), parsed[1]
+    if match := _ON_OR.match(text, at):
+        return _on_or(english, match)
     if match := _BEFORE.match(text, at):
         return _until(english, match)
     if match := _FROM.match(text, at):
@@ -180,6 +183,15 @@ def _until(english: English, match: re.Match[str]) -> Parsed | None:
     # "By the end of the month" is up to that end; "before March" up to its start.
     bound = parsed[0].end if _END_OF.match(english.text, match.end()) else parsed[0].start
     return Span(None, bound), parsed[1]
+
+
+def _on_or(english: English, match: re.Match[str]) -> Parsed | None:
+    """What is named belongs to it: "on or before March 3"."""
+    parsed = english.moment(match.end(), strong=True)
+    if parsed is None:
+        return None
+    span = parsed[0]
+    return (Span(span.start, None) if match["way"].lower() == "after" else Span(None, span.end)), parsed[1]
 
 
 def _joined(english: English, first: Parsed, at: int, joint: re.Pattern[str]) -> Parsed | None:

@@ -90,7 +90,7 @@ _ORDINAL_WORD = "|".join(sorted(_ORDINALS, key=len, reverse=True))
 
 NUMBER = (
     rf"(?:\d{{1,5}}(?:\.\d+)?|(?:{_NUMBER_WORD})(?:[\s-](?:{_NUMBER_WORD}))?(?![\w])"
-    r"|a\s+couple(?:\s+of)?|couple(?:\s+of)?|a\s+few|few|several|half\s+an?|an?(?=\s))"
+    r"|a\s+couple(?:\s+of)?|couple(?:\s+of)?|a\s+few|few|several|half(?:\s+an?)?(?=\s)|an?(?=\s))"
 )
 ORDINAL = rf"(?:\d{{1,2}}(?:st|nd|rd|th)|(?:twenty|thirty)[\s-](?:{_ORDINAL_WORD})|{_ORDINAL_WORD})(?!\w)"
 _YEAR_WORD = rf"(?:{_NUMBER_WORD}|hundred|thousand)"

@@ -1,6 +1,7 @@
 """From a query to a window: the languages one after another, then home to UTC."""
 
 import logging
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -14,6 +15,9 @@ _log = logging.getLogger(__name__)
 
 # Words for time behind this many characters are not looked for: a query that long quotes something.
 MAX_CHARACTERS = 2000
+
+# The end of a sentence: not the point of "Dec. 31" or "3 p.m.".
+_SENTENCE_END = re.compile(r"[。！？?!\n]+\s*|(?<=[^\W\d_]{3})\.+\s+(?=[A-ZÀ-Þ¿\"'“])")
 
 _Reader = Callable[[str, datetime, tzinfo], Iterator[tuple[Span, int, int]]]
 _READERS: tuple[_Reader, ...] = (chinese_ranges.found_in, english_ranges.found_in, other_languages.found_in)
@@ -39,9 +43,10 @@ class Found:
 def find_window(query: str, now: datetime, time_zone: str = "UTC") -> Found | None:
     """Read the words for time in a query about memories.
 
-    Where several are said, the first that speaks of the past wins: memories are of the past. For the same
-    reason a bare weekday, month or holiday is the latest one. Weeks start on Monday. A range ends where the
-    moment named last begins.
+    Of a message of several sentences only those that ask are read, or the last one: the rest tells how things
+    are ("my back aches today"). Where several times are said, the first that has begun wins: memories are of
+    the past. For the same reason a bare weekday, month or holiday is the latest one. Weeks start on Monday. A
+    range ends where the moment named last begins.
 
     Args:
         query: any text.
@@ -65,17 +70,29 @@ def find_window(query: str, now: datetime, time_zone: str = "UTC") -> Found | No
 def _best(text: str, now: datetime, zone: tzinfo) -> Found | None:
     for read in _READERS:
         best: tuple[int, Span, int, int] | None = None
-        for span, start, end in read(text, now, zone):
-            rank = _rank(span, now)
-            if best is None or rank < best[0]:
-                best = rank, span, start, end
-            if rank == 0:
-                break
+        for first, last in _asking(text):
+            for span, start, end in read(text[first:last], now, zone):
+                rank = _rank(span, now)
+                if best is None or rank < best[0]:
+                    best = rank, span, first + start, first + end
+                if rank == 0:
+                    break
         if best:
             _, span, start, end = best
             window = TimeWindow(start=_home(span.start, zone), end=_home(span.end, zone))
             return Found(window, text[start:end], start, end)
     return None
+
+
+def _asking(text: str) -> list[tuple[int, int]]:
+    """Where the sentences stand that are read."""
+    sentences, start = [], 0
+    for end in [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]:
+        if text[start:end].strip():
+            sentences.append((start, end))
+        start = end
+    asking = [(a, b) for a, b in sentences if text[a:b].rstrip().endswith(("?", "？"))]
+    return asking or sentences[-1:]
 
 
 def _rank(span: Span, now: datetime) -> int:
