@@ -127,6 +127,8 @@ def _trace(context: Context, trace: Trace) -> str:
     for key in ("superseded", "superseded_by", "conflicts"):
         if memories := getattr(trace, key):
             parts.append(text(key) + "\n" + memory_table(context, memories))
+    if trace.truncated:
+        parts.append(text("trace_truncated"))
     return "\n\n".join(parts)
 
 

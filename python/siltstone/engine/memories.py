@@ -62,6 +62,8 @@ _UPDATABLE = {
     "event_time",
     "valid_until",
 }
+
+
 class Memories(Searching):
     def get_memories(self, request: GetMemoriesRequest, call: Call) -> GetMemoriesResponse:
         if not request.ids:

@@ -46,10 +46,7 @@ class Past:
             return None
         if memory.update_time is None or memory.update_time <= self._time:
             return memory
-        for revision in self._reader.revisions(id):
-            if revision.update_time > self._time:
-                return revision.memory
-        return memory
+        return self._reader.state_before(memory, self._time)
 
     def memories(self, ids: Sequence[str]) -> list[Memory | None]:
         """As `memory`, in the order of `ids`."""

@@ -115,6 +115,41 @@ class Reader:
         found = self._scan("revisions", keys.member(number, raw))
         return [records.decode(value, Revision) for _, value in found]
 
+    def newest_revisions(self, id: str, *, limit: int, max_bytes: int) -> tuple[list[Revision], bool]:
+        """The newest of `revisions`, oldest first: at most `limit`, and of at most `max_bytes` as they lie on
+        disk; and whether there are older ones."""
+        raw = keys.parse_id(id)
+        number = self._owner(raw)
+        found: list[Revision] = []
+        if number is None:
+            return found, False
+        for _, value in self._scan_back("revisions", keys.member(number, raw)):
+            max_bytes -= len(value)
+            if len(found) == limit or max_bytes < 0:
+                return found[::-1], True
+            found.append(records.decode(value, Revision))
+        return found[::-1], False
+
+    def state_before(self, memory: Memory, time: datetime) -> Memory:
+        """What a memory was at `time`: the state that its first revision after it tells, or what it is now.
+        Found by halving, however many there are."""
+        raw = keys.parse_id(memory.id)
+        number = self._owner(raw)
+        found = memory
+        low, high = 0, memory.revision
+        while number is not None and low < high:
+            middle = (low + high) // 2
+            start = keys.part(number, raw, middle)
+            key, value = next(self._scan("revisions", keys.member(number, raw), start=start), (b"", b""))
+            at = keys.parse_part(key) if key else high
+            if at >= high:
+                high = middle
+            elif (revision := records.decode(value, Revision)).update_time > time:
+                found, high = revision.memory, middle
+            else:
+                low = at + 1
+        return found
+
     def revision_vectors(self, id: str, revision: int) -> Vectors | None:
         """The vectors a memory had at a revision, of the model its `Revision.memory` names (not of
         today's, when the namespace was moved to another); None when it had none."""
@@ -154,8 +189,8 @@ class Reader:
                 yield record, packed
 
     def scan_packed(self, namespace: int, *, after_id: str = "") -> Iterator[tuple[str, bytes, bytes]]:
-        """(id, record, vectors) as they lie on disk of every memory, by id; the vectors b"" where it has none.
-        Starts behind `after_id` as `scan_memories` does."""
+        """(id, record, vectors) as they lie on disk of every memory, by id; the vectors b"" where there are
+        none. Starts behind `after_id` as `scan_memories` does."""
         self._require(namespace)
         for key, record in self._scan(
             "memories", keys.namespace(namespace), start=_behind(namespace, after_id)
@@ -377,6 +412,15 @@ class Reader:
             raise InternalError(
                 f"reading {table} failed, or went on after its snapshot was closed: {error}"
             ) from error
+
+    def _scan_back(self, table: str, prefix: bytes, *, values: bool = True) -> Iterator[tuple[bytes, bytes]]:
+        """Entries of a table of `keys.part` with the prefix of a `keys.member`, the last first."""
+        behind = prefix + b"\xff" * 5  # above every number of four bytes
+        with self._txn.cursor(db=self._tables[table]) as cursor:
+            found = cursor.prev() if cursor.set_range(behind) else cursor.last()
+            while found and cursor.key().startswith(prefix):
+                yield cursor.key(), cursor.value() if values else b""
+                found = cursor.prev()
 
     def _number(self, key: bytes) -> int:
         value = self._get("meta", key)

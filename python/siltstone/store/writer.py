@@ -563,9 +563,7 @@ class Writer(Reader):
 
     def _keep_vectors_of_revisions(self, key: bytes) -> None:
         """Before a memory's vectors are replaced: leave them with its newest revision, which had them."""
-        newest = b""
-        for newest, _ in self._scan("revisions", key, values=False):  # noqa: B007 - the last one is wanted
-            pass
+        newest, _ = next(self._scan_back("revisions", key, values=False), (b"", b""))
         if newest and self._get("former_vectors", newest) is None:
             self._put("former_vectors", newest, self._get("vectors", key) or b"")
 
