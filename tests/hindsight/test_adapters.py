@@ -585,7 +585,7 @@ def test_more_broken_lines_than_are_named_are_still_counted():
     text = "\n".join([LOGS["codex"], *["{"] * 250])
     reading = read_trajectory(text)
     assert (reading.skipped_count, len(reading.skipped)) == (250, 101)
-    assert reading.skipped[-1] == "… and 150 more"
+    assert reading.skipped[-1] == "… and 150 more, 250 in all"
 
 
 def test_lines_are_read_one_by_one_and_only_steps_are_kept():

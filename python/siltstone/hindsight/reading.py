@@ -211,7 +211,8 @@ def _kind(value: Any) -> str:
 def _bounded(skipped: list[str]) -> list[str]:
     if len(skipped) <= _MOST_REPORTED:
         return skipped
-    return [*skipped[:_MOST_REPORTED], f"… and {len(skipped) - _MOST_REPORTED} more"]
+    more = len(skipped) - _MOST_REPORTED
+    return [*skipped[:_MOST_REPORTED], f"… and {more} more, {len(skipped)} in all"]
 
 
 __all__ = ["InvalidArgumentError", "Reading", "read_trajectory"]

@@ -31,54 +31,97 @@ _LONGEST_TYPED = 400
 
 _QUOTE = "[\"'`“‘「『]"
 _END = "\"'`”’」』"
-_INLINE = [
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        # name = value, "name": "value", --name value, name is value
-        rf"(?:{_WORDS})s?[\"'\\]*[ \t]*[:=][ \t]*\\?[\"'`]([^\"'`\\\r\n]{{3,200}})",
-        rf"(?:{_WORDS})s?[\"'\\]*[ \t]*[:=][ \t]*[\"'\\]*([^\s\"'\\,;&)}}]{{3,}})",
-        rf"--?(?:{_WORDS})[= ][\"']?([^\s\"']{{3,}})",
-        r"\bpassword\s+(?:is|was)\s+[\"'`]?((?=[^\s\"'`]*[\d!@#$%^&*])[^\s\"'`]{3,})",
-        r"\bwith (?:the )?password\s+((?=[^\s\"'`]*[\d!@#$%^&*])[^\s\"'`]{3,})",
-        rf"(?:{_CHINESE})\s*(?:是|为|：|:|=)\s*{_QUOTE}?([^\s，。；,;{_END}]{{3,}})",
-        # typed: "x" into the password field; password 'x'; 在密码框输入 x; 输入“x”作为密码
-        rf"{_QUOTE}([^\r\n{_END}]{{3,100}})[{_END}]\s*(?:(?:was|is|has been|have been|successfully|typed"
-        r"|entered|filled|input)\s+){0,4}(?:in|into|as|for|to)\s+(?:[\w-]+\s+){0,3}"
-        rf"{_QUOTE}?(?:[\w-]+\s+)?(?:{_WORDS})\b",
-        rf"\b(?:{_WORDS})(?:\s+field|\s+value)?(?:\s+(?:is|of|was|as|to|with))?\s*"
-        rf"{_QUOTE}([^\s{_END}]{{3,100}})[{_END}]",
-        rf"(?:{_CHINESE})(?:输入框|字段|框|栏)?(?:中|里|内)?(?:输入|填入|填写|写入|填)(?:了|为)?\s*{_QUOTE}?"
-        rf"([^\s，。；,;{_END}]{{3,}})",
-        rf"(?:{_CHINESE})\s*{_QUOTE}([^\s{_END}]{{3,100}})[{_END}]",
-        rf"{_QUOTE}([^\s{_END}]{{3,100}})[{_END}]\s*(?:填|输|写)?(?:入|到|进|在|作为|当作|为)(?:了)?"
-        rf"[^，。；\s]{{0,6}}(?:{_CHINESE})",
-        rf"(?:输入|填写|填入|使用|用)\s*([\x21-\x7e]{{4,100}})\s*(?:作为|当作|当)(?:{_CHINESE})",
-        # scripts of a browser, and the page as a tree
-        rf"\.(?:fill|type|pressSequentially|sendKeys)\(\s*[\"'`][^\"'`\r\n]{{0,200}}(?:{_ANY})"
-        r"[^\"'`\r\n]{0,100}[\"'`]\s*,\s*[\"'`]([^\"'`\r\n]{3,200})[\"'`]",
-        rf"(?:{_ANY})[^\r\n]{{0,80}}\)\.(?:fill|type|pressSequentially)\(\s*[\"'`]([^\"'`\r\n]{{3,200}})",
-        rf"\btextbox \"[^\"\r\n]{{0,80}}(?:{_ANY})[^\"\r\n]{{0,40}}\"[^:\r\n]{{0,80}}:[ ]+([^\r\n]{{3,200}})",
-        # pairs of user and password
-        r"(?:user(?:name)?|login|账号|帐号|用户名?)\s*/\s*(?:pass(?:word)?|pwd|密码)\s*[:：=]?\s*"
-        r"[^\s/]{1,80}\s*/\s*([^\s/，。,;]{3,})",
-        r"://[^/\s:@]{0,100}:([^@\s/]{1,200})@",
-        r"\b(?:curl|wget|http)\b[^\r\n|]{0,200}?\s(?:-u|--user)[= ][\"']?[^\s:\"']{1,80}:([^\s\"']{3,})",
-        # command lines
-        r"\bmysql\w*\b[^\n|]{0,200}?\s-p([^\s\"']{2,})",
-        r"\bsshpass\s+-p\s*[\"']?([^\s\"']{3,})",
-        r"\b(?:docker|podman|helm|az)\b[^\n|]{0,80}\blogin\b[^\n|]{0,120}?\s-p[= ][\"']?([^\s\"']{3,})",
-        r"\bredis-cli\b[^\n|]{0,120}?\s-a\s+[\"']?([^\s\"']{3,})",
-        r"\becho\s+[\"']?([^\s\"'|]{3,100})[\"']?\s*\|\s*sudo\s+(?:-\w+\s+)*-S\b",
-        r"\becho\s+[\"']?[^\s:\"'|]{1,80}:([^\s\"'|]{3,100})[\"']?\s*\|\s*(?:sudo\s+)?chpasswd\b",
-        # headers and addresses
-        r"\b(?:bearer|basic|digest)\s+([A-Za-z0-9._~+/=-]{8,})",
-        r"\b(?:proxy-)?authorization[\"'\\]*\s*[:=]\s*[\"'\\]*(?!\s*digest)([^\r\n\"']{4,500})",
-        r"\b(?:proxy-)?authorization\s*:\s*digest\s+([^\r\n]{4,500})",
-        r"\b(?:set-)?cookies?[\"'\\]*\s*[:=]\s*[\"'\\]*([^\s\r\n\"'=;]{1,100}=[^\r\n\"']{1,4000})",
-        r"\s(?:-b|--cookie)[= ][\"']?([^\s\"'=]{1,80}=[^\r\n\"']{1,2000})",
-        r"[?&](?:sig|signature|key|auth|session|sid|code|x-amz-(?:signature|credential|security-token))"
-        r"=([^&\s\"'#]{8,})",
-    )
+
+
+def _compiled(*patterns: str) -> list[re.Pattern[str]]:
+    return [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
+
+
+# Patterns that look at one line, and the words without one of which a line is not looked at: logs are long,
+# and most of their lines speak of nothing of the kind.
+_BY_WORD: list[tuple[tuple[str, ...], list[re.Pattern[str]]]] = [
+    (
+        (
+            *(
+                "pass",
+                "pwd",
+                "contraseña",
+                "secret",
+                "credential",
+                "bearer",
+                "key",
+                "connection",
+                "card",
+                "code",
+            ),
+            *("token", *_CHINESE.split("|")),
+        ),
+        _compiled(
+            # name = value, "name": "value", --name value, name is value
+            rf"(?:{_WORDS})s?[\"'\\]*[ \t]*[:=][ \t]*\\?[\"'`]([^\"'`\\\r\n]{{3,200}})",
+            rf"(?:{_WORDS})s?[\"'\\]*[ \t]*[:=][ \t]*[\"'\\]*([^\s\"'\\,;&)}}]{{3,}})",
+            rf"--?(?:{_WORDS})[= ][\"']?([^\s\"']{{3,}})",
+            r"\bpassword\s+(?:is|was)\s+[\"'`]?((?=[^\s\"'`]*[\d!@#$%^&*])[^\s\"'`]{3,})",
+            r"\bwith (?:the )?password\s+((?=[^\s\"'`]*[\d!@#$%^&*])[^\s\"'`]{3,})",
+            rf"(?:{_CHINESE})\s*(?:是|为|：|:|=)\s*{_QUOTE}?([^\s，。；,;{_END}]{{3,}})",
+            # typed: "x" into the password field; password 'x'; 在密码框输入 x; 输入“x”作为密码
+            rf"{_QUOTE}([^\r\n{_END}]{{3,100}})[{_END}]\s*(?:(?:was|is|has been|have been|successfully|typed"
+            r"|entered|filled|input)\s+){0,4}(?:in|into|as|for|to)\s+(?:[\w-]+\s+){0,3}"
+            rf"{_QUOTE}?(?:[\w-]+\s+)?(?:{_WORDS})\b",
+            rf"\b(?:{_WORDS})(?:\s+field|\s+value)?(?:\s+(?:is|of|was|as|to|with))?\s*"
+            rf"{_QUOTE}([^\s{_END}]{{3,100}})[{_END}]",
+            rf"(?:{_CHINESE})(?:输入框|字段|框|栏)?(?:中|里|内)?(?:输入|填入|填写|写入|填)(?:了|为)?\s*{_QUOTE}?"
+            rf"([^\s，。；,;{_END}]{{3,}})",
+            rf"(?:{_CHINESE})\s*{_QUOTE}([^\s{_END}]{{3,100}})[{_END}]",
+            rf"{_QUOTE}([^\s{_END}]{{3,100}})[{_END}]\s*(?:填|输|写)?(?:入|到|进|在|作为|当作|为)(?:了)?"
+            rf"[^，。；\s]{{0,6}}(?:{_CHINESE})",
+            rf"(?:输入|填写|填入|使用|用)\s*([\x21-\x7e]{{4,100}})\s*(?:作为|当作|当)(?:{_CHINESE})",
+            # scripts of a browser, and the page as a tree
+            rf"\.(?:fill|type|pressSequentially|sendKeys)\(\s*[\"'`][^\"'`\r\n]{{0,200}}(?:{_ANY})"
+            r"[^\"'`\r\n]{0,100}[\"'`]\s*,\s*[\"'`]([^\"'`\r\n]{3,200})[\"'`]",
+            rf"(?:{_ANY})[^\r\n]{{0,80}}\)\.(?:fill|type|pressSequentially)\(\s*[\"'`]([^\"'`\r\n]{{3,200}})",
+            rf"\btextbox \"[^\"\r\n]{{0,80}}(?:{_ANY})[^\"\r\n]{{0,40}}\""
+            r"[^:\r\n]{0,80}:[ ]+([^\r\n]{3,200})",
+            # pairs of user and password
+            r"(?:user(?:name)?|login|账号|帐号|用户名?)\s*/\s*(?:pass(?:word)?|pwd|密码)\s*[:：=]?\s*"
+            r"[^\s/]{1,80}\s*/\s*([^\s/，。,;]{3,})",
+        ),
+    ),
+    (
+        ("://",),
+        _compiled(
+            r"://[^/\s:@]{0,100}:([^@\s/]{1,200})@",
+        ),
+    ),
+    (
+        (" -u", " --user", "mysql", "sshpass", " login ", "redis-cli", "sudo", "chpasswd"),
+        _compiled(
+            r"\b(?:curl|wget|http)\b[^\r\n|]{0,200}?\s(?:-u|--user)[= ][\"']?[^\s:\"']{1,80}:([^\s\"']{3,})",
+            r"\bmysql\w*\b[^\n|]{0,200}?\s-p([^\s\"']{2,})",
+            r"\bsshpass\s+-p\s*[\"']?([^\s\"']{3,})",
+            r"\b(?:docker|podman|helm|az)\b[^\n|]{0,80}\blogin\b[^\n|]{0,120}?\s-p[= ][\"']?([^\s\"']{3,})",
+            r"\bredis-cli\b[^\n|]{0,120}?\s-a\s+[\"']?([^\s\"']{3,})",
+            r"\becho\s+[\"']?([^\s\"'|]{3,100})[\"']?\s*\|\s*sudo\s+(?:-\w+\s+)*-S\b",
+            r"\becho\s+[\"']?[^\s:\"'|]{1,80}:([^\s\"'|]{3,100})[\"']?\s*\|\s*(?:sudo\s+)?chpasswd\b",
+        ),
+    ),
+    (
+        ("bearer", "basic", "digest", "authorization", "cookie", " -b"),
+        _compiled(
+            r"\b(?:bearer|basic|digest)\s+([A-Za-z0-9._~+/=-]{8,})",
+            r"\b(?:proxy-)?authorization[\"'\\]*\s*[:=]\s*[\"'\\]*(?!\s*digest)([^\r\n\"']{4,500})",
+            r"\b(?:proxy-)?authorization\s*:\s*digest\s+([^\r\n]{4,500})",
+            r"\b(?:set-)?cookies?[\"'\\]*\s*[:=]\s*[\"'\\]*([^\s\r\n\"'=;]{1,100}=[^\r\n\"']{1,4000})",
+            r"\s(?:-b|--cookie)[= ][\"']?([^\s\"'=]{1,80}=[^\r\n\"']{1,2000})",
+        ),
+    ),
+    (
+        ("?", "&"),
+        _compiled(
+            r"[?&](?:sig|signature|key|auth|session|sid|code|x-amz-(?:signature|credential|security-token))"
+            r"=([^&\s\"'#]{8,})",
+        ),
+    ),
 ]
 _SHAPES = [
     re.compile(
@@ -130,16 +173,30 @@ def named_secrets(value: Any, secret: bool = False) -> Iterator[str]:
 
 def secret_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where secrets stand in a text, by the words around them or by their shape."""
-    for pattern in _INLINE:
-        for match in pattern.finditer(text):
-            if not is_placeholder(match[1]):
-                yield match.span(1)
+    for start, stop in _spans_by_word(text):
+        if not is_placeholder(text[start:stop]):
+            yield start, stop
     for pattern in _SHAPES:
         for match in pattern.finditer(text):
             yield match.span(1)
     for match in _CARD.finditer(text):
         if _luhn(match.group()):
             yield match.span()
+
+
+def _spans_by_word(text: str) -> Iterator[tuple[int, int]]:
+    lowered = text.lower()
+    groups = [(words, patterns) for words, patterns in _BY_WORD if any(word in lowered for word in words)]
+    if not groups:
+        return
+    start = 0
+    for line in text.splitlines(keepends=True):
+        low = line.lower()
+        for words, patterns in groups:
+            if any(word in low for word in words):
+                for pattern in patterns:
+                    yield from ((start + m.start(1), start + m.end(1)) for m in pattern.finditer(line))
+        start += len(line)
 
 
 def is_placeholder(value: str) -> bool:
