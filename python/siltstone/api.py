@@ -99,6 +99,10 @@ class Api(ABC):
     ) -> WriteReceipt:
         """Keep one memory, unless an older one says the same.
 
+        A text that says that it takes an older memory's place ("use B instead of A", 不再) hides that one
+        (SUPERSEDED, undone by `restore_memory`); where that is unsure, or the older one is CONFIRMED, both are
+        marked (CONFLICT) and nothing is hidden. `receipt.related` says why.
+
         Args:
             content: the text, verbatim, any language; not blank.
             summary: what searches show, at most 64 tokens; made from the content by default.
@@ -112,8 +116,8 @@ class Api(ABC):
             supersedes: ids of the memories this one replaces.
             sequence, position: the ordered run it belongs to and its place in it.
             vector: its embedding, if the caller makes it (finite, not zero, of the namespace's dimension).
-            on_duplicate: MERGE updates the memory that says the same, KEEP always makes a new one, REJECT
-                raises AlreadyExistsError.
+            on_duplicate: MERGE updates the memory that says the same, KEEP always makes a new one and judges
+                nothing, REJECT raises AlreadyExistsError.
             on_too_long: of content above the server's cap: REFUSE, or COMPRESS, which keeps the sentences
                 that matter most and says so in the memory's `original_bytes`.
             request_id: repeats of the same call with the same id are answered with the first one's receipt.
