@@ -1,25 +1,6 @@
-from collections.abc import Iterator
-
 import pytest
 from siltstone.engine import tracing
 from siltstone.local import Local
-from siltstone.store import Reader
-
-
-@pytest.fixture
-def entries_read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The tables of the entries that scans read, one name an entry."""
-    read: list[str] = []
-    for name in ("_scan", "_scan_back"):
-        whole = getattr(Reader, name)
-
-        def spy(self, table, *args, whole=whole, **kwargs) -> Iterator[tuple[bytes, bytes]]:  # type: ignore[no-untyped-def]
-            for entry in whole(self, table, *args, **kwargs):
-                read.append(table)
-                yield entry
-
-        monkeypatch.setattr(Reader, name, spy)
-    return read
 
 
 def test_a_trace_gives_the_newest_revisions_oldest_first_and_says_that_there_are_more(
@@ -66,23 +47,3 @@ def test_a_trace_gives_the_nearest_relations_and_says_that_there_are_more(
     trace = mem.trace(ids[1])
     assert ([m.id for m in trace.superseded], trace.truncated) == ([ids[0]], False)
     assert [m.id for m in trace.superseded_by] == [ids[2], ids[3]]
-
-
-def test_an_update_looks_at_one_revision_however_many_there_are(mem: Local, entries_read: list[str]) -> None:
-    memory = mem.write("version 0").memory
-    for i in range(20):
-        mem.update(memory.id, content=f"version {i + 1}")
-    entries_read.clear()
-    mem.update(memory.id, content="the last")
-    assert entries_read.count("revisions") == 1
-
-
-def test_the_state_at_a_past_moment_is_found_by_halving(mem: Local, entries_read: list[str]) -> None:
-    memory = mem.write("version 0").memory
-    for i in range(64):
-        mem.update(memory.id, content=f"version {i + 1}")
-    past = {r.memory.content: r.memory.update_time for r in mem.trace(memory.id).revisions}
-    for content, time in past.items():
-        entries_read.clear()
-        assert mem.get(memory.id, as_of=time)[0].content == content
-        assert entries_read.count("revisions") <= 8

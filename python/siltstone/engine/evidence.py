@@ -95,8 +95,7 @@ def note_author(writer: Writer, memory: Memory, source: Source | None) -> None:
 
 def is_author(reader: Reader, memory: Memory, task_id: str) -> bool:
     """Whether the task wrote the memory, or a former state of it."""
-    states = [memory, *(revision.memory for revision in reader.revisions(memory.id))]
-    return any(state.source is not None and state.source.task_id == task_id for state in states)
+    return reader.came_from(memory.id, task_id=task_id)
 
 
 def _unaided(reader: Reader, memory: Memory, task_id: str) -> bool:

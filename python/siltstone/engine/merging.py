@@ -103,7 +103,4 @@ def _still_valid(old: Memory, now: datetime) -> datetime | None:
 
 def _same_evidence(writer: Writer, memory: Memory, old: Memory) -> bool:
     """Whether the same trajectory said it before: the same one twice is one evidence."""
-    if memory.source is None or not memory.source.trajectory:
-        return False
-    known = [old, *(revision.memory for revision in writer.revisions(old.id))]
-    return any(m.source is not None and m.source.trajectory == memory.source.trajectory for m in known)
+    return memory.source is not None and writer.came_from(old.id, trajectory=memory.source.trajectory)

@@ -49,6 +49,7 @@ _TABLES = (
     "vectors",  # namespace, id → packed float32
     "revisions",  # namespace, id, revision → Revision
     "former_vectors",  # namespace, id, revision → the vectors that this revision was the last to have
+    "sources",  # namespace, id of a memory, digest of a task or trajectory that wrote it or said it → nothing
     "contents",  # namespace, digest of the content, id of a live memory → nothing
     "changes",  # namespace, seq → ids, 16 bytes each
     "tasks",  # namespace, id → Task

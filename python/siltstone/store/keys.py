@@ -63,6 +63,11 @@ def content_digest(content: str) -> bytes:
     return blake2b(content.encode(), digest_size=DIGEST_BYTES).digest()
 
 
+def source_digest(kind: str, id: str) -> bytes:
+    """16 bytes for a task or a trajectory, whatever its id looks like."""
+    return blake2b(f"{kind}\0{id}".encode(), digest_size=DIGEST_BYTES).digest()
+
+
 def namespace(number: int) -> bytes:
     """Key of a namespace, and the prefix of everything in it."""
     return _U32.pack(number)

@@ -105,6 +105,16 @@ class Reader:
             return None
         return _unpack_vectors(packed, records.unpack(record)["embedding_dimension"])
 
+    def came_from(self, id: str, *, task_id: str = "", trajectory: str = "") -> bool:
+        """Whether the memory, as it is or was at any time, has this task or this trajectory as its source."""
+        raw = keys.parse_id(id)
+        number = self._owner(raw)
+        return number is not None and any(
+            self._get("sources", keys.pair(number, raw, keys.source_digest(kind, source))) is not None
+            for kind, source in (("task", task_id), ("trajectory", trajectory))
+            if source
+        )
+
     def revisions(self, id: str) -> list[Revision]:
         """Former states, oldest first. Each has the number of that state, and as `update_time` the moment at
         which it was replaced; since when it held is its memory's own `update_time`."""

@@ -13,7 +13,7 @@ from siltstone.errors import (
     InvalidArgumentError,
     NotFoundError,
 )
-from siltstone.model import AuditEvent, HindsightJob, Memory, Revision, Step, Task, Token
+from siltstone.model import AuditEvent, HindsightJob, Memory, Revision, Source, Step, Task, Token
 from siltstone.store import keys, records
 from siltstone.store.environment import Snapshot
 from siltstone.store.ids import IdFactory
@@ -37,6 +37,7 @@ _PURGED_TABLES = (
     "vectors",
     "revisions",
     "former_vectors",
+    "sources",
     "contents",
     "changes",
     "steps",
@@ -208,6 +209,8 @@ class Writer(Reader):
         if packed is not None:
             self._put("vectors", key, packed)
         self._follow_content(namespace.number, id, old, stored)
+        if stored.source is not None and (old is None or stored.source != old.source):
+            self._note_source(key, stored.source)
         self._touch(namespace.number, id)
         self.audit_memory(stored, action or (former or "updated" if old else "created"), note)
         return stored
@@ -230,7 +233,7 @@ class Writer(Reader):
         raw = keys.parse_id(memory.id)
         number = self._named(memory.namespace).number
         key = keys.member(number, raw)
-        for table in ("revisions", "former_vectors", "audit_notes"):
+        for table in ("revisions", "former_vectors", "sources", "audit_notes"):
             self._delete_all(table, key)
         self._follow_content(number, raw, memory, None)
         for table in ("memories", "vectors", "shown"):
@@ -560,6 +563,12 @@ class Writer(Reader):
         if task is None:
             raise NotFoundError(f"task_id: there is no task {id}", reason="TASK_NOT_FOUND", field="task_id")
         return task
+
+    def _note_source(self, member: bytes, source: Source) -> None:
+        """See `Reader.came_from`. A table of its own: the revisions of a memory may be many."""
+        for kind, id in (("task", source.task_id), ("trajectory", source.trajectory)):
+            if id:
+                self._put("sources", member + keys.source_digest(kind, id), b"")
 
     def _keep_vectors_of_revisions(self, key: bytes) -> None:
         """Before a memory's vectors are replaced: leave them with its newest revision, which had them."""
