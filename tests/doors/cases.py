@@ -52,6 +52,22 @@ LOG = {
     ],
 }  # fmt: skip
 
+# A browser's log as MCP calls it, told by Anthropic's messages.
+BROWSED = [
+    {"role": "user", "content": "登录商店并新建品牌"},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "browser_navigate", "input": {"url": "https://shop.example"}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "ok"}]},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "2", "name": "browser_type", "input": {"element": "用户名", "text": "张三"}}]},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "3", "name": "browser_type", "input": {"element": "密码", "text": "hunter2!x"}}]},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "4", "name": "browser_click", "input": {"element": "登录"}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "4", "content": "Error: hunter2!x was refused", "is_error": True}]},
+]  # fmt: skip
+BROWSED_SUMMARY = """目标：登录商店并新建品牌
+结果：结束，结果未知；5 步；工具：browser_navigate, browser_type, browser_click
+未解决：登录商店并新建品牌；打开了 https://shop.example；尝试以 张三 登录；失败于 browser_click “登录”：Error: *** was refused
+步骤：
+2-5: 打开了 https://shop.example；尝试以 张三 登录；失败于 browser_click “登录”：Error: *** was refused"""
+
 CASES = [
     Case(
         "what is written is found, in English and in Chinese",
@@ -139,6 +155,8 @@ CASES = [
             search("web 访问不了 api", view="FULL", expect={"hits.0.memory.outcome": "SUCCESS"}),
             Step("summarize_trajectory", {"trajectory": LOG}, expect={"receipts.0.action": "UNCHANGED"}),
             Step("summarize_trajectory", {"trajectory": []}, expect={"error": "INVALID_ARGUMENT"}),
+            Step("summarize_trajectory", {"trajectory": BROWSED, "dry_run": True}, expect={"format": "anthropic-messages", "steps": 5, "summary": BROWSED_SUMMARY}),
+            Step("summarize_trajectory", {"trajectory": {"hello": 1}}, expect={"error": "INVALID_ARGUMENT"}),
             Step("summarize_trajectory", {"trajectory": ORDERS, "dry_run": True}, expect={"flags": ["instruction-like text in step 2"], "receipts": [], "extractor": "rules/1"}),
         ],
     ),

@@ -36,7 +36,8 @@ def answer_lessons(run: Run) -> list[ExtractedLesson]:
     task_type = "" if browsing else "question-answering"
     answer = run.answer_step
     failed = run.outcome is Outcome.FAILURE or (
-        run.outcome is Outcome.UNKNOWN and answer is not None and result_failed(answer.result)
+        run.outcome is Outcome.UNKNOWN
+        and (run.failed(run.actions[-1]) if answer is None else result_failed(answer.result))
     )
     if failed:
         searched = path_piece(run.actions, most=8)
