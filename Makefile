@@ -9,7 +9,7 @@ RUST   := Cargo.toml Cargo.lock rust_core/Cargo.toml $(shell find rust_core/src 
 # What follows runs without usearch's C++ being compiled a second time for the debug profile.
 CARGO_FLAGS := --release --locked
 
-.PHONY: help setup run test check fmt generate bench conformance
+.PHONY: help setup run test check fmt generate bench conformance soak
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo 'make fmt          format the code'
 	@echo 'make generate     make the generated files anew'
 	@echo 'make conformance  the same cases through every door of a real server'
+	@echo 'make soak         the rules of memories against their model, for minutes'
 	@echo 'make bench        measure search and writes'
 
 # A stamp is newer than what it was made from, so a second setup does nothing.
@@ -74,6 +75,9 @@ generate: setup
 # In this version the only client is the Python one; in process, over gRPC and over HTTP it gives the same answers.
 conformance: setup
 	$(BIN)/pytest tests/doors $(ARGS)
+
+soak: setup
+	SILTSTONE_SOAK=1 $(BIN)/pytest tests/engine/test_rules_machine.py $(ARGS)
 
 bench: setup
 	$(BIN)/python benches/first.py $(ARGS)

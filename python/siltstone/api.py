@@ -44,7 +44,7 @@ from siltstone.model import (
     Weights,
     WriteReceipt,
 )
-from siltstone.model.requests import Backup, ImportReport, ReembedReport
+from siltstone.model.requests import Backup, CompactReport, ImportReport, ReembedReport
 
 T = TypeVar("T")
 Time = datetime | str
@@ -95,6 +95,7 @@ class Api(ABC):
         vector: Sequence[float] | None = None,
         on_duplicate: str = "MERGE",
         on_too_long: str = "REFUSE",
+        task_id: str | None = None,
         request_id: str | None = None,
     ) -> WriteReceipt:
         """Keep one memory, unless an older one says the same.
@@ -120,6 +121,8 @@ class Api(ABC):
                 nothing, REJECT raises AlreadyExistsError.
             on_too_long: of content above the server's cap: REFUSE, or COMPRESS, which keeps the sentences
                 that matter most and says so in the memory's `original_bytes`.
+            task_id: the task that writes. When it says what an older memory says and was not shown that, it
+                is independent evidence for it.
             request_id: repeats of the same call with the same id are answered with the first one's receipt.
         """
         draft = _given(
@@ -144,7 +147,7 @@ class Api(ABC):
             on_duplicate=on_duplicate,
             on_too_long=on_too_long,
         )
-        given = _given(drafts=[draft], namespace=namespace, request_id=request_id)
+        given = _given(drafts=[draft], namespace=namespace, task_id=task_id, request_id=request_id)
         receipt: WriteReceipt = self._call("WriteMemories", given, lambda response: response.receipts[0])
         return receipt
 
@@ -153,10 +156,11 @@ class Api(ABC):
         drafts: Iterable[MemoryDraft | Mapping[str, Any]],
         *,
         namespace: str = "default",
+        task_id: str | None = None,
         request_id: str | None = None,
     ) -> Receipts:
         """Keep several memories, all or none; receipts in their order. A draft's keys are `write`'s."""
-        given = _given(drafts=drafts, namespace=namespace, request_id=request_id)
+        given = _given(drafts=drafts, namespace=namespace, task_id=task_id, request_id=request_id)
         receipts: Receipts = self._call("WriteMemories", given, lambda r: r.receipts)
         return receipts
 
@@ -291,8 +295,8 @@ class Api(ABC):
         request_id: str | None = None,
     ) -> Memory:
         """Change what is given; what is None stays. `clear` empties fields (``clear=["valid_until"]``). With
-        `revision`, StaleRevisionError if the memory has changed since. Confidence may only be lowered. The
-        former state stays in `trace`."""
+        `revision`, StaleRevisionError if the memory has changed since. To raise confidence takes the role
+        auditor; anyone may lower it. The former state stays in `trace`."""
         changes = _given(
             content=content,
             summary=summary,
@@ -327,7 +331,8 @@ class Api(ABC):
         request_id: str | None = None,
     ) -> ForgetResult:
         """Take memories out of every answer, by ids or by filter (never both). INVALIDATE is undone by
-        `restore_memory`. `dry_run` only counts. An empty filter is refused."""
+        `restore_memory`. ERASE leaves no trace of their text in any file of the service, and nothing undoes
+        it. `dry_run` only counts. An empty filter is refused."""
         given = _given(
             ids=None if ids is None else _list(ids),
             filter=filter,
@@ -350,7 +355,25 @@ class Api(ABC):
         note: str = "",
         request_id: str | None = None,
     ) -> Memory:
-        """Say what became of a memory: WORKED or FAILED (an agent), CONFIRM or REFUTE (an auditor)."""
+        """Say what became of a memory.
+
+        Args:
+            verdict: WORKED or FAILED, from whoever followed it; CONFIRM or REFUTE, from an auditor, whose
+                word stands until another's.
+            evidence: what shows it, in words or as a reference; at most 4 KiB.
+            task_id: the task that followed it. One report counts a task, its latest. Without it, and from
+                the task that wrote the memory, WORKED is only noted in the audit log.
+            reviewer: who says so.
+
+        Returns:
+            The memory with its confidence, verification and evidence as they are now. A memory is CONFIRMED
+            by two tasks for it and none against, REFUTED by at least two against it that are more than twice
+            those for it. Refuted ones leave searches at once.
+
+        Raises:
+            NotFoundError: no such memory, or no such task.
+            PermissionDeniedError: CONFIRM or REFUTE without the role auditor.
+        """
         given = _given(
             id=id,
             verdict=verdict,
@@ -374,25 +397,45 @@ class Api(ABC):
         return trace
 
     def audit_queue(self, namespace: str = "default", *, limit: int = 20) -> Page[Memory]:
-        """Memories a person should look at first."""
+        """Memories a person should look at first: those still PENDING by confidence · (1 + the number of
+        tasks that were shown it), highest first. `limit` is 1..1,000. Takes the role auditor."""
         page: Page[Memory] = self._call("ListAuditQueue", {"namespace": namespace, "limit": limit}, _memories)
         return page
 
     def audit_log(
-        self, *, since_seq: int = 0, page_size: int = 100, page_token: str = ""
+        self,
+        *,
+        since_seq: int = 0,
+        namespace: str | None = None,
+        page_size: int = 100,
+        page_token: str = "",
     ) -> Page[AuditEvent]:
-        """Every change after a commit number."""
-        given = {"since_seq": since_seq, "page_size": page_size, "page_token": page_token}
+        """One page (1..1,000) of the changes of memories after a commit number, oldest first, of one
+        namespace or all. Takes the role auditor."""
+        given = _given(since_seq=since_seq, namespace=namespace, page_size=page_size, page_token=page_token)
         page: Page[AuditEvent] = self._call("ListAuditEvents", given, lambda r: _page(r, r.events))
         return page
 
     # --- tasks
 
     def start_task(
-        self, goal: str, *, namespace: str = "default", task_type: str = "", request_id: str | None = None
+        self,
+        goal: str,
+        *,
+        namespace: str = "default",
+        task_type: str = "",
+        hindsight_every: int | None = None,
+        request_id: str | None = None,
     ) -> Task:
-        """Open working memory for one piece of work."""
-        given = _given(goal=goal, namespace=namespace, task_type=task_type, request_id=request_id)
+        """Open working memory for one piece of work. It is looked back over after every `hindsight_every`
+        steps (0..10,000; 0: never; None: the service's setting), and when it ends."""
+        given = _given(
+            goal=goal,
+            namespace=namespace,
+            task_type=task_type,
+            hindsight_every=hindsight_every,
+            request_id=request_id,
+        )
         task: Task = self._call("StartTask", given)
         return task
 
@@ -429,11 +472,13 @@ class Api(ABC):
     def append_steps(
         self, task_id: str, steps: Sequence[Step | Mapping[str, Any]], *, request_id: str | None = None
     ) -> Task:
-        """Add steps to the task's log; the store numbers them."""
+        """Add steps to the task's log; the store numbers them. A step with ``remember``, or whose text says
+        "remember this" or 记住这个, is kept as a memory soon after."""
         task: Task = self._call("AppendSteps", _given(task_id=task_id, steps=steps, request_id=request_id))
         return task
 
     def get_task(self, task_id: str) -> Task:
+        """The task; `derived` holds the state that rules read from its steps."""
         task: Task = self._call("GetTask", {"task_id": task_id})
         return task
 
@@ -501,6 +546,14 @@ class Api(ABC):
         hindsight: Hindsight = self._call("SummarizeTrajectory", given)
         return hindsight
 
+    def create_hindsight_job(
+        self, task_id: str, *, wait: bool = False, request_id: str | None = None
+    ) -> HindsightJob:
+        """Look back over a task now, over its steps so far. `wait` answers when that is done."""
+        given = _given(task_id=task_id, wait=wait, request_id=request_id)
+        job: HindsightJob = self._call("CreateHindsightJob", given)
+        return job
+
     def get_hindsight_job(self, id: str) -> HindsightJob:
         job: HindsightJob = self._call("GetHindsightJob", {"id": id})
         return job
@@ -518,7 +571,8 @@ class Api(ABC):
         return page
 
     def cancel_hindsight_job(self, id: str) -> HindsightJob:
-        """Cancel a job that waits; FailedPreconditionError once it runs or is done."""
+        """Cancel a job that waits or runs: what it found is not kept. FailedPreconditionError once it is done
+        or failed."""
         job: HindsightJob = self._call("CancelHindsightJob", {"id": id})
         return job
 
@@ -544,6 +598,12 @@ class Api(ABC):
     def check(self, repair: bool = False) -> CheckReport:
         """Compare store and index; `repair` rebuilds what is derived."""
         report: CheckReport = self._call("CheckStore", {"repair": repair})
+        return report
+
+    def compact(self) -> CompactReport:
+        """Make the store's file anew without what was deleted. Forgetting with ERASE does it by itself unless
+        `erase_compacts` says later. Takes the role admin."""
+        report: CompactReport = self._call("CompactStore", {})
         return report
 
     def backup(self, target: str) -> Backup:

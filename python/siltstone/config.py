@@ -194,6 +194,28 @@ class Settings:
     )
     hindsight_workers: int = _setting(1, _whole(0, 64), "threads that look back over finished tasks; 0: none")
     hindsight_attempts: int = _setting(5, _whole(1, 100), "tries before a hindsight job counts as failed")
+    hindsight_every: int = _setting(
+        10, _whole(0, 10_000), "steps after which a running task is looked back over; 0: never"
+    )
+    hindsight_idle_minutes: int = _setting(
+        30, _whole(0, 525_600), "minutes after which an idle task is looked back over; 0: never"
+    )
+    task_compress_days: int = _setting(
+        7,
+        _whole(0, 36_500),
+        "days after which a finished task keeps only the steps that memories cite; 0: never",
+    )
+    task_keep_days: int = _setting(
+        90, _whole(0, 36_500), "days after which a finished task is dropped, with its steps; 0: never"
+    )
+    job_keep_days: int = _setting(30, _whole(0, 36_500), "days that ended hindsight jobs are kept; 0: always")
+    erase_compacts: str = _setting(
+        "now", _one_of("now", "later"), "when forgetting with ERASE makes the store's file anew: now or later"
+    )
+    expired_grace_days: float = _setting(30.0, _number(36_500), "days that expired memories are kept")
+    sweep_every_s: float = _setting(
+        3600.0, _seconds, "seconds between removals of expired memories; 0: never"
+    )
     grace_s: float = _setting(10.0, _seconds, "seconds that running calls get to end when the server stops")
     timeout_s: float = _setting(60.0, _seconds, "seconds that the command line waits for an answer")
     log_level: str = _setting("info", _one_of(*LOG_LEVELS), "debug, info, warning or error")

@@ -1,6 +1,6 @@
 """`siltstone.open`: the engine in this process behind the same methods as a client."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -9,14 +9,20 @@ from siltstone.api import Api
 from siltstone.config import Settings
 from siltstone.data import from_data
 from siltstone.engine import Call, Engine
+from siltstone.model import ROLES, check_roles
 from siltstone.operations import OPERATIONS, UNIMPLEMENTED, unimplemented
 
 
 class Local(Api):
-    """A data directory opened in this process. Close it, or use it in a ``with``."""
+    """A data directory opened in this process. Close it, or use it in a ``with``.
 
-    def __init__(self, engine: Engine) -> None:
+    Args:
+        roles: what its calls may do, of `siltstone.model.ROLES`.
+    """
+
+    def __init__(self, engine: Engine, roles: Iterable[str] = ROLES) -> None:
         self.engine = engine
+        self._roles = check_roles(roles)
 
     def close(self) -> None:
         self.engine.close()
@@ -34,7 +40,7 @@ class Local(Api):
         request: Any = from_data(operation.request, given)
         if rpc in UNIMPLEMENTED:
             raise unimplemented(rpc)
-        response = getattr(self.engine, operation.method)(request, Call())
+        response = getattr(self.engine, operation.method)(request, Call(roles=self._roles))
         return then(response) if then else response
 
 

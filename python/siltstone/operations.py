@@ -56,6 +56,7 @@ _ALL = [
     _op("TaskService", "FinishTask", r.FinishTaskRequest, m.HindsightJob),
     _op("TaskService", "ListTasks", r.ListTasksRequest, r.ListTasksResponse),
     _op("HindsightService", "SummarizeTrajectory", r.SummarizeTrajectoryRequest, m.Hindsight),
+    _op("HindsightService", "CreateHindsightJob", r.CreateHindsightJobRequest, m.HindsightJob),
     _op("HindsightService", "GetHindsightJob", r.GetHindsightJobRequest, m.HindsightJob),
     _op("HindsightService", "ListHindsightJobs", r.ListHindsightJobsRequest, r.ListHindsightJobsResponse),
     _op("HindsightService", "CancelHindsightJob", r.CancelHindsightJobRequest, m.HindsightJob),
@@ -63,6 +64,7 @@ _ALL = [
     _op("AdminService", "DeleteNamespace", r.DeleteNamespaceRequest, r.DeleteNamespaceResponse),
     _op("AdminService", "GetStats", r.GetStatsRequest, m.Stats),
     _op("AdminService", "CheckStore", r.CheckStoreRequest, m.CheckReport),
+    _op("AdminService", "CompactStore", r.CompactStoreRequest, r.CompactReport),
     _op("AdminService", "CreateBackup", r.CreateBackupRequest, r.Backup),
     _op("AdminService", "ExportMemories", r.ExportMemoriesRequest, r.ExportChunk, stream="response"),
     _op("AdminService", "ImportMemories", r.ImportChunk, r.ImportReport, stream="request"),
@@ -77,9 +79,6 @@ OPERATIONS: dict[str, Operation] = {operation.rpc: operation for operation in _A
 # In the contract, not yet in the service: each answers UNIMPLEMENTED with its own name.
 UNIMPLEMENTED = frozenset(
     {
-        "VerifyMemory",
-        "ListAuditQueue",
-        "ListAuditEvents",
         "CreateBackup",
         "ExportMemories",
         "ImportMemories",

@@ -61,6 +61,7 @@ def answers() -> dict[str, Any]:
         related=[m.Related(id=OTHER, relation="merged", similarity=0.97)],
     )
     task = m.Task(id="task-1", goal="修复网络", findings=["端口没开"], create_time=TIME)
+    job = m.HindsightJob(id="job-1", task_id="task-1", trigger=m.JobTrigger.TURNS)
     return {
         "WriteMemories": r.WriteMemoriesResponse(receipts=[receipt]),
         "GetMemories": r.GetMemoriesResponse(memories=[memory(lesson=lesson)], tokens_used=12),
@@ -79,8 +80,12 @@ def answers() -> dict[str, Any]:
         "AppendSteps": task,
         "GetTask": task,
         "RenderTask": m.RenderedTask(text="# 修复网络\n\x1b]0;owned\x07", tokens=7),
-        "FinishTask": m.HindsightJob(id="job-1", task_id="task-1"),
+        "FinishTask": job,
         "ListTasks": r.ListTasksResponse(tasks=[task]),
+        "ListHindsightJobs": r.ListHindsightJobsResponse(jobs=[job]),
+        "GetHindsightJob": job,
+        "CreateHindsightJob": job,
+        "CancelHindsightJob": job,
         "SummarizeTrajectory": m.Hindsight(
             lessons=[m.ExtractedLesson(lesson=lesson, tools_used=["run_command"], confidence=0.8)],
             receipts=[receipt],
@@ -96,6 +101,23 @@ def answers() -> dict[str, Any]:
         "DeleteNamespace": r.DeleteNamespaceResponse(memories=3),
         "GetStats": m.Stats(namespaces=2, memories=3, version="0.1.0"),
         "CheckStore": m.CheckReport(namespaces=2, memories=3, vectors=3),
+        "VerifyMemory": memory(verification="CONFIRMED", revision=2),
+        "ListAuditQueue": r.ListAuditQueueResponse(memories=[memory()]),
+        "ListAuditEvents": r.ListAuditEventsResponse(
+            events=[
+                m.AuditEvent(
+                    seq=7,
+                    time=TIME,
+                    namespace="团队/甲",
+                    memory_id=ID,
+                    action="confirmed",
+                    principal="local",
+                    note="复核\n通过",
+                )
+            ],
+            next_page_token="next",
+        ),
+        "CompactStore": r.CompactReport(bytes_before=8192, bytes_after=4096),
     }
 
 

@@ -41,15 +41,22 @@ CLIENT_COMMANDS: list[tuple[list[str], str, Any]] = [
     (["task", "render", "task-1"], "RenderTask", answers()["RenderTask"]),
     (["task", "finish", "task-1", "success"], "FinishTask", answers()["FinishTask"]),
     (["task", "list"], "ListTasks", answers()["ListTasks"]),
+    (["job", "list"], "ListHindsightJobs", {"jobs": answers()["ListHindsightJobs"].jobs, **PAGED}),
+    (["job", "get", ID], "GetHindsightJob", answers()["GetHindsightJob"]),
+    (["job", "create", "task-1"], "CreateHindsightJob", answers()["CreateHindsightJob"]),
+    (["job", "cancel", ID], "CancelHindsightJob", answers()["CancelHindsightJob"]),
     (["hindsight", "log.json"], "SummarizeTrajectory", answers()["SummarizeTrajectory"]),
     (["namespaces"], "ListNamespaces", answers()["ListNamespaces"]),
     (["namespaces", "--delete", "团队/甲", "--yes"], "DeleteNamespace", {"memories": 3}),
     (["stats"], "GetStats", answers()["GetStats"]),
     (["check"], "CheckStore", answers()["CheckStore"]),
+    (["verify", ID, "confirm", "--note", "复核通过"], "VerifyMemory", answers()["VerifyMemory"]),
+    (["audit", "queue"], "ListAuditQueue", answers()["ListAuditQueue"]),
+    (["audit", "log"], "ListAuditEvents", answers()["ListAuditEvents"]),
+    (["compact"], "CompactStore", answers()["CompactStore"]),
 ]
 
 UNIMPLEMENTED_COMMANDS = [
-    ["verify", ID, "confirm"],
     ["export", "out.jsonl"],
     ["import", "log.json"],
     ["backup", "nightly"],
@@ -207,11 +214,14 @@ def test_every_command_has_help(capsys: Any, path: tuple[str, ...]) -> None:
 def test_the_commands_are_those_of_the_interface() -> None:
     commands = {path[0] for path, _ in PARSERS if path}
     assert " ".join(sorted(commands)) == (
-        "backup bench check doctor export forget gateway get hindsight import list mcp namespaces reembed "
+        "audit backup bench check compact doctor export forget gateway get hindsight import job list mcp namespaces reembed "
         "restore search serve stats task token trace up update verify write"
     )
     below = {path[1] for path, _ in PARSERS if len(path) == 2}
-    assert " ".join(sorted(below)) == "append create finish get install list render revoke start update"
+    assert (
+        " ".join(sorted(below))
+        == "append cancel create finish get install list log queue render revoke start update"
+    )
 
 
 @pytest.mark.parametrize("first", [True, False])

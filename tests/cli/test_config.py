@@ -58,6 +58,9 @@ def test_every_setting_can_come_from_each_source(tmp_path: Path, name: str) -> N
         "log_level": ("DEBUG", "debug", "debug"),
         "lang": ("zh", "zh", "zh"),
         "grace_s": ("7", 7, 7.0),
+        "sweep_every_s": ("7", 7, 7.0),
+        "expired_grace_days": ("0.5", 0.5, 0.5),
+        "erase_compacts": ("Later", "later", "later"),
         "timeout_s": ("7.5", 7.5, 7.5),
     }.get(name, ("7", 7 if isinstance(SETTINGS[name].default, int) or "dimension" in name else "7", None))
     if meant is None:

@@ -52,6 +52,14 @@ LOG = {
     ],
 }  # fmt: skip
 
+# What a rendering says after the first step of LOG.
+LOG_STATE = """# Goal
+让 web 能访问 api
+# Open, by the log
+- still failing: run_command: curl http://api:3000
+# Last error
+1. run_command: curl http://api:3000 → curl: (7) Failed to connect to api port 3000: Connection refused"""
+
 # A browser's log as MCP calls it, told by Anthropic's messages.
 BROWSED = [
     {"role": "user", "content": "登录商店并新建品牌"},
@@ -111,6 +119,45 @@ CASES = [
         ],
     ),
     Case(
+        "nearly the same words are one memory, a restriction is another",
+        [
+            write("Restart the web service after a change of its configuration.", "en"),
+            write("Please restart the web service after the change of its configuration", expect={"action": "MERGED", "memory.id": "$en", "related.0.relation": "merged"}),
+            write("Restart the local web service after a change of its configuration", expect={"action": "CREATED"}),
+            write("数据库连接池耗尽以后重启服务", "zh"),
+            write("数据库连接池耗尽之后重启服务。", expect={"action": "MERGED", "memory.id": "$zh"}),
+        ],
+    ),
+    Case(
+        "what a text says it replaces is hidden, with the reason",
+        [
+            write("Names do not resolve between containers: solved by restarting the docker daemon.", "a"),
+            write("Names do not resolve between containers: restarting the docker daemon has side effects, use a network alias instead.", "b", event_time=NOW, expect={"action": "SUPERSEDED", "related.0.id": "$a", "related.0.relation": "superseded"}),
+            search("names do not resolve between containers", expect={"hits.0.memory.id": "$b"}),
+            search("restarting the docker daemon", include_superseded=True, top_k=2, filter={"not": {"ids": ["$b"]}}, expect={"hits.0.memory.id": "$a", "hits.0.memory.superseded_by": "$b"}),
+            write("Names do not resolve between containers: solved by restarting the docker daemon.", "again", expect={"action": "CONFLICT", "related.0.id": "$b", "related.0.relation": "conflicts_with"}),
+            Step("get", {"ids": ["$a", "$b"]}, expect={"memories.0.superseded_by": "$b", "memories.1.supersedes.0": "$a", "memories.1.conflicts_with.0": "$again"}),
+        ],
+    ),
+    Case(
+        "中文说明取代了什么,就隐藏什么;补充说明什么都不改变",
+        [
+            write("网站用 Jenkins 部署。", "old"),
+            write("网站不再使用 Jenkins 部署，现在用 GitHub Actions。", "new", event_time=NOW, expect={"action": "SUPERSEDED", "related.0.id": "$old"}),
+            search("网站怎么部署", expect={"hits.0.memory.id": "$new"}),
+            write("工作时间不要部署网站。", event_time=NOW, expect={"action": "CREATED"}),
+            Step("get", {"ids": ["$old", "$new"]}, expect={"memories.0.superseded_by": "$new", "memories.1.superseded_by": ""}),
+        ],
+    ),
+    Case(
+        "two solutions that set the same thing otherwise are marked and both found",
+        [
+            write("Raise max_connections to 200 when the pool is exhausted", "a", lesson={"problem": "the pool of the shop is exhausted", "solution": "raise max_connections to 200"}),
+            write("Raise max_connections to 500 when the pool is exhausted", "b", event_time=NOW, lesson={"problem": "the pool of the shop is exhausted", "solution": "raise max_connections to 500"}, expect={"action": "CONFLICT", "memory.conflicts_with.0": "$a"}),
+            search("the pool is exhausted", expect={"hits.0.memory.id": "$b", "hits.1.memory.id": "$a", "hits.1.memory.conflicts_with.0": "$b"}),
+        ],
+    ),
+    Case(
         "an update keeps the rest, and a stale one is refused",
         [
             write("use port 80", "m", tags=["net"], confidence=0.8),
@@ -130,6 +177,50 @@ CASES = [
         ],
     ),
     Case(
+        "reports of tasks confirm a memory, or refute it",
+        [
+            write("用 0.0.0.0 监听就能从别的容器访问", "m", confidence=0.7),
+            Step("start_task", {"goal": "甲"}, "t1"),
+            Step("start_task", {"goal": "乙"}, "t2"),
+            Step("verify", {"id": "$m", "verdict": "WORKED"}, expect={"confidence": 0.7, "evidence": [], "revision": 1}),
+            Step("verify", {"id": "$m", "verdict": "WORKED", "task_id": "$t1", "note": "通了"}, expect={"confidence": 0.8, "verification": "PENDING", "evidence.0.note": "通了"}),
+            Step("verify", {"id": "$m", "verdict": "WORKED", "task_id": "$t1"}, expect={"confidence": 0.8, "revision": 2}),
+            Step("verify", {"id": "$m", "verdict": "WORKED", "task_id": "$t2"}, expect={"confidence": 0.85, "verification": "CONFIRMED"}),
+            Step("verify", {"id": "$m", "verdict": "FAILED", "task_id": "$t1"}, expect={"verification": "PENDING"}),
+            Step("verify", {"id": "$m", "verdict": "FAILED", "task_id": "$t2"}, expect={"verification": "REFUTED"}),
+            search("从别的容器访问", expect={"hits": []}),
+            search("从别的容器访问", include_refuted=True, expect={"hits.0.memory.id": "$m"}),
+            Step("verify", {"id": "$m", "verdict": "WORKED", "task_id": UNKNOWN}, expect={"error": "NOT_FOUND/TASK_NOT_FOUND"}),
+            Step("verify", {"id": UNKNOWN, "verdict": "WORKED"}, expect={"error": "NOT_FOUND/MEMORY_NOT_FOUND"}),
+            Step("verify", {"id": "$m", "verdict": "PERHAPS"}, expect={"error": "INVALID_ARGUMENT"}),
+        ],
+    ),
+    Case(
+        "what a task finds unaided is evidence, what it was shown is not",
+        [
+            write("the proxy drops idle connections after 60 s", "m", confidence=0.7),
+            Step("start_task", {"goal": "sees it"}, "seeing"),
+            Step("start_task", {"goal": "finds it"}, "finding"),
+            search("idle connections", task_id="$seeing", expect={"hits.0.memory.id": "$m"}),
+            write("the proxy drops idle connections after 60 s", task_id="$seeing", expect={"action": "MERGED", "memory.confidence": 0.7, "memory.evidence": []}),
+            write("the proxy drops idle connections after 60 s", task_id="$finding", expect={"action": "MERGED", "memory.confidence": 0.8, "memory.evidence.0.verdict": "REACHED"}),
+            write("the proxy drops idle connections after 60 s", task_id="$finding", expect={"memory.confidence": 0.8}),
+        ],
+    ),
+    Case(
+        "what is erased is gone for good",
+        [
+            write("the secret of the vault is 4711", "m", tags=["x"]),
+            Step("forget", {"filter": {"tags_any": ["x"]}, "mode": "ERASE", "dry_run": True}, expect={"count": 1, "mode": "ERASE"}),
+            search("secret of the vault", expect={"hits.0.memory.id": "$m"}),
+            Step("forget", {"filter": {"tags_any": ["x"]}, "mode": "ERASE"}, expect={"count": 1, "ids.0": "$m"}),
+            search("secret of the vault", expect={"hits": []}),
+            Step("get", {"ids": ["$m"]}, expect={"error": "NOT_FOUND/MEMORY_NOT_FOUND"}),
+            Step("forget", {"ids": ["$m"], "mode": "ERASE"}, expect={"error": "NOT_FOUND/MEMORY_NOT_FOUND"}),
+            Step("forget", {"filter": {}, "mode": "ERASE"}, expect={"error": "INVALID_ARGUMENT/EMPTY_FILTER"}),
+        ],
+    ),
+    Case(
         "words for time put what happened then first, and say when that was nothing",
         [
             write("监听地址又改了一次，监听地址在这里", "now", event_time="2026-05-31T08:00:00Z"),
@@ -146,6 +237,66 @@ CASES = [
         [
             write("alpha " * 30 + "omega"),
             search("alpha", max_tokens=10, expect={"truncated": True}),
+        ],
+    ),
+    Case(
+        "the past is read as it was believed",
+        [
+            write("修复登录：清除 cookies", "old"),
+            write("修复登录：更新证书", "new", supersedes=["$old"]),
+            search("修复登录", as_of="2100-01-01T00:00:00Z", expect={"hits.0.memory.id": "$new"}),
+            search("修复登录", as_of="2001-01-01T00:00:00Z", expect={"hits": []}),
+            Step("get", {"ids": ["$new"], "as_of": "2100-01-01T00:00:00Z"}, expect={"memories.0.id": "$new"}),
+            Step("get", {"ids": ["$old"], "as_of": "2001-01-01T00:00:00Z"}, expect={"error": "NOT_FOUND/MEMORY_NOT_FOUND"}),
+            search("修复登录", as_of="yesterday", expect={"error": "INVALID_ARGUMENT"}),
+        ],
+    ),
+    Case(
+        "copies do not fill the list",
+        [
+            write("The web container cannot reach the api", "a", on_duplicate="KEEP", event_time=EARLIER),
+            write("the web container cannot reach the API!", "b", on_duplicate="KEEP", event_time=EARLIER),
+            write("The web container, it cannot reach: the api", "c", event_time=EARLIER, on_duplicate="KEEP"),
+            write("the api container is reached by its service name", "d", event_time=EARLIER),
+            search("The web container cannot reach the api", top_k=2, now=EARLIER, expect={"hits.0.memory.id": "$a", "hits.1.memory.id": "$d"}),
+        ],
+    ),
+    Case(
+        "every part of a filter lets through what it says",
+        [
+            write("red 红", "a", tags=["x", "y"], task_type="ops", outcome="SUCCESS", tools_used=["curl"], confidence=0.9, event_time="2025-01-01T00:00:00Z"),
+            write("green 绿", "b", tags=["x"], memory_type="EPISODIC", confidence=0.3, attributes={"mysql": "5.7", "beta": True, "at": {"time": EARLIER}}),
+            *(
+                search("green 绿" if name == "a" else "red 红", filter=filter, expect={"hits.0.memory.id": f"${name}"})
+                for name, filter in [
+                    ("a", {"tags_all": ["x", "y"]}),
+                    ("a", {"tags_any": ["y", "z"]}),
+                    ("a", {"task_type": ["ops"]}),
+                    ("a", {"tools_used": ["curl", "wget"]}),
+                    ("a", {"outcome": ["SUCCESS"]}),
+                    ("a", {"confidence": {"gt": 0.8}}),
+                    ("a", {"event_time": {"lt": EARLIER}}),
+                    ("b", {"event_time": {"gte": EARLIER}}),
+                    ("a", {"memory_type": ["SEMANTIC"]}),
+                    ("a", {"ids": ["$a"]}),
+                    ("b", {"ids": ["$b"], "verification": ["PENDING"]}),
+                    ("b", {"memory_type": ["EPISODIC"]}),
+                    ("b", {"attributes": {"mysql": {"gte": "5.6.10", "lt": "5.10"}}}),
+                    ("b", {"attributes": {"beta": True, "at": {"lte": {"time": EARLIER}}}}),
+                    ("b", {"not": {"outcome": ["SUCCESS"]}}),
+                    ("b", {"any_of": [{"tags_any": ["none"]}, {"confidence": {"lte": 0.3}}]}),
+                    ("b", {"create_time": {"gt": EARLIER}, "update_time": {"lt": "2100-01-01T00:00:00Z"}, "not": {"ids": ["$a"]}}),
+                ]
+            ),
+            search("red", filter={"verification": ["REFUTED"]}, expect={"hits": []}),
+            search("red", filter={"outcome": ["GOOD"]}, expect={"error": "INVALID_ARGUMENT"}),
+        ],
+    ),
+    Case(
+        "contents that fit stay verbatim, and what to do with others is one of two things",
+        [
+            write("短的内容", on_too_long="COMPRESS", expect={"memory.content": "短的内容", "memory.original_bytes": 0}),
+            write("x", on_too_long="CUT", expect={"error": "INVALID_ARGUMENT"}),
         ],
     ),
     Case(
@@ -169,6 +320,17 @@ CASES = [
             Step("render_task", {"task_id": "$task", "max_tokens": 100}),
             Step("finish_task", {"task_id": "$task", "outcome": "SUCCESS", "wait": True}, expect={"state": "DONE"}),
             Step("append_steps", {"task_id": "$task", "steps": LOG["steps"]}, expect={"error": "FAILED_PRECONDITION/TASK_FINISHED"}),
+        ],
+    ),
+    Case(
+        "a task's state is read from its steps, and a step can ask to be remembered",
+        [
+            Step("start_task", {"goal": "让 web 能访问 api", "hindsight_every": 0}, "task", expect={"hindsight_every": 0, "hindsight_steps": 0}),
+            Step("append_steps", {"task_id": "$task", "steps": LOG["steps"][:1]}, expect={"step_count": 1, "hindsight_job_id": ""}),
+            Step("render_task", {"task_id": "$task"}, expect={"text": LOG_STATE, "truncated": False}),
+            Step("append_steps", {"task_id": "$task", "steps": [{"text": "记住这个：api 的端口是 3000。", "remember": True}]}, expect={"step_count": 2, "hindsight_steps": 2}),
+            Step("start_task", {"goal": "x", "hindsight_every": 10_001}, expect={"error": "INVALID_ARGUMENT"}),
+            Step("start_task", {"goal": "x"}, expect={"hindsight_every": 10}),
         ],
     ),
     Case(

@@ -6,6 +6,7 @@ import pytest
 import siltstone
 from siltstone.config import Settings
 from siltstone.local import Local
+from siltstone.model import AGENT_ROLES
 
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
 
@@ -59,11 +60,14 @@ def test_of_writers_with_the_same_revision_one_wins(mem: Local) -> None:
     assert sorted(outcomes) == ["stale"] * 7 + ["won"]
 
 
-def test_a_writer_may_lower_confidence_but_not_raise_it(mem: Local) -> None:
+def test_a_writer_may_lower_confidence_and_only_an_auditor_raise_it(mem: Local) -> None:
     memory = mem.write("x", confidence=0.5).memory
-    assert mem.update(memory.id, confidence=0.4).confidence == 0.4
-    with pytest.raises(siltstone.PermissionDeniedError, match="not raise"):
-        mem.update(memory.id, confidence=0.9)
+    writer = Local(mem.engine, roles=AGENT_ROLES)
+    assert writer.update(memory.id, confidence=0.4).confidence == 0.4
+    with pytest.raises(siltstone.PermissionDeniedError, match="auditor") as caught:
+        writer.update(memory.id, confidence=0.9)
+    assert (caught.value.reason, caught.value.field) == ("CONFIDENCE_RAISE", "confidence")
+    assert mem.update(memory.id, confidence=0.9).confidence == 0.9
 
 
 @pytest.mark.parametrize(
@@ -113,12 +117,6 @@ def test_forget_by_filter_counts_first_and_refuses_an_empty_filter(mem: Local) -
         mem.forget()
     with pytest.raises(siltstone.InvalidArgumentError):
         mem.forget(ids=ids, filter={"tags_any": ["old"]})
-
-
-def test_erase_says_that_it_is_not_there_yet(mem: Local) -> None:
-    id = mem.write("x").memory.id
-    with pytest.raises(siltstone.UnimplementedError, match="ERASE"):
-        mem.forget(ids=[id], mode="ERASE")
 
 
 def test_pages_show_every_memory_once(mem: Local) -> None:

@@ -25,7 +25,7 @@ async def test_memories_go_in_and_out_over_stdio_word_for_word(
     content = "登录失败 🚑\n第二行 \u2028 ”"
     with anyio.fail_after(60):
         async with Client(command, mode=mode) as client:
-            assert len((await client.list_tools()).tools) == 11
+            assert len((await client.list_tools()).tools) == 12
             written = await client.call_tool("memory_write", {"content": content})
             assert not written.is_error
             id = written.structured_content["memory"]["id"]

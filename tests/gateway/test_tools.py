@@ -54,6 +54,7 @@ async def test_all_tools_are_listed_with_descriptions_on_everything_and_valid_sc
         "memory_get",
         "memory_update",
         "memory_forget",
+        "memory_verify",
         "memory_summarize",
         "task_start",
         "task_update",

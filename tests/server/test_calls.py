@@ -245,7 +245,7 @@ async def ask_async(address: str) -> None:
             await client.get("INVALID_ARGUMENT")
         assert caught.value.field == "ids[0]"
         with pytest.raises(UnimplementedError):
-            await client.audit_log()
+            await client.tokens()
     with pytest.raises(FailedPreconditionError):
         await client.search("a")
     async with AsyncClient("127.0.0.1:1", timeout=10) as client:

@@ -1,4 +1,4 @@
-"""Administration: `siltstone namespaces`, `stats`, `check`, `export`, `import`, `token` and their like."""
+"""Administration: `siltstone namespaces`, `stats`, `check`, `compact`, `export`, `token` and their like."""
 
 from pathlib import Path
 
@@ -23,6 +23,8 @@ def add(commands: Commands) -> None:
 
     parser = commands.add("check", "compare store and index", run_check)
     parser.add_argument("--repair", action="store_true", help="rebuild what is derived")
+
+    commands.add("compact", "make the store's file anew without what was deleted", run_compact)
 
     parser = commands.add("export", "write all memories to a file, as JSONL", run_export)
     parser.add_argument("path", metavar="FILE")
@@ -122,6 +124,14 @@ def run_check(context: Context) -> int:
         lines = [context.text("check_good", **counts)]
     context.show(report, lambda: "\n".join(lines))
     return 1 if report.problems and not report.repaired else 0
+
+
+def run_compact(context: Context) -> int:
+    with context.api() as api:
+        report = api.compact()
+    counts = {"before": report.bytes_before, "after": report.bytes_after}
+    context.show(report, lambda: context.text("compacted", **counts))
+    return 0
 
 
 def run_export(context: Context) -> int:

@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
 
     parser = commands.add("verify", "say what became of a memory", run_verify)
     parser.add_argument("id", metavar="ID")
-    parser.add_argument("verdict", **choices(*Verdict))
+    parser.add_argument("verdict", **choices(*(v for v in Verdict if v is not Verdict.REACHED)))
     for name in ("evidence", "task-id", "reviewer", "note", "request-id"):
         parser.add_argument(f"--{name}", metavar="TEXT")
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from siltstone.cli import (
     admin,
+    audit,
     doctor,
     hindsight,
+    jobs,
     mcp_install,
     memories,
     search,
@@ -51,7 +53,19 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = Commands(parser)
-    for module in (serving, write, search, memories, hindsight, tasks, admin, mcp_install, doctor):
+    for module in (
+        serving,
+        write,
+        search,
+        memories,
+        hindsight,
+        tasks,
+        jobs,
+        audit,
+        admin,
+        mcp_install,
+        doctor,
+    ):
         module.add(commands)
     return parser
 

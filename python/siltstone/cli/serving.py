@@ -48,8 +48,11 @@ def run_gateway(context: Context) -> int:
             )
         from siltstone.client import AsyncClient
         from siltstone.gateway import run_stdio
+        from siltstone.model import AGENT_ROLES
 
-        client = AsyncClient(address, token=settings.token or None, timeout=settings.timeout_s)
+        client = AsyncClient(
+            address, token=settings.token or None, timeout=settings.timeout_s, roles=AGENT_ROLES
+        )
         run_stdio(client, namespace=settings.namespace)
         return 0
     with _told_to_stop() as stop, _gateway(context, address) as gateway:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import grpc
@@ -29,11 +29,16 @@ class AsyncClient(Api):
     """The methods of `Client`, awaitable. Belongs to the event loop of its first call."""
 
     def __init__(
-        self, address: str = "127.0.0.1:50051", *, token: str | None = None, timeout: float | None = 60.0
+        self,
+        address: str = "127.0.0.1:50051",
+        *,
+        token: str | None = None,
+        timeout: float | None = 60.0,
+        roles: Iterable[str] | None = None,
     ) -> None:
         self.address = address
         self.timeout = check_timeout(timeout)
-        self._metadata = metadata(token)
+        self._metadata = metadata(token, roles)
         self._channel: Any = None
         self._closed = False
         self._stubs: dict[str, Any] = {}

@@ -28,11 +28,16 @@ from siltstone.model import (
     Weights,
     WriteReceipt,
 )
-from siltstone.model.requests import Backup, ImportReport, ReembedReport
+from siltstone.model.requests import Backup, CompactReport, ImportReport, ReembedReport
 
 class AsyncClient:
     def __init__(
-        self, address: str = "127.0.0.1:50051", *, token: str | None = None, timeout: float | None = 60.0
+        self,
+        address: str = "127.0.0.1:50051",
+        *,
+        token: str | None = None,
+        timeout: float | None = 60.0,
+        roles: Iterable[str] | None = None,
     ) -> None: ...
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *exception: object) -> None: ...
@@ -62,6 +67,7 @@ class AsyncClient:
         vector: Sequence[float] | None = None,
         on_duplicate: str = "MERGE",
         on_too_long: str = "REFUSE",
+        task_id: str | None = None,
         request_id: str | None = None,
     ) -> WriteReceipt: ...
     async def write_many(
@@ -69,6 +75,7 @@ class AsyncClient:
         drafts: Iterable[MemoryDraft | Mapping[str, Any]],
         *,
         namespace: str = "default",
+        task_id: str | None = None,
         request_id: str | None = None,
     ) -> Receipts: ...
     async def search(
@@ -158,10 +165,16 @@ class AsyncClient:
     async def trace(self, id: str) -> Trace: ...
     async def audit_queue(self, namespace: str = "default", *, limit: int = 20) -> Page[Memory]: ...
     async def audit_log(
-        self, *, since_seq: int = 0, page_size: int = 100, page_token: str = ""
+        self, *, since_seq: int = 0, namespace: str | None = None, page_size: int = 100, page_token: str = ""
     ) -> Page[AuditEvent]: ...
     async def start_task(
-        self, goal: str, *, namespace: str = "default", task_type: str = "", request_id: str | None = None
+        self,
+        goal: str,
+        *,
+        namespace: str = "default",
+        task_type: str = "",
+        hindsight_every: int | None = None,
+        request_id: str | None = None,
     ) -> Task: ...
     async def update_task(
         self,
@@ -205,6 +218,9 @@ class AsyncClient:
         task_id: str | None = None,
         request_id: str | None = None,
     ) -> Hindsight: ...
+    async def create_hindsight_job(
+        self, task_id: str, *, wait: bool = False, request_id: str | None = None
+    ) -> HindsightJob: ...
     async def get_hindsight_job(self, id: str) -> HindsightJob: ...
     async def list_hindsight_jobs(
         self, *, namespace: str = "", states: Sequence[str] = (), page_size: int = 100, page_token: str = ""
@@ -214,6 +230,7 @@ class AsyncClient:
     async def delete_namespace(self, name: str, *, request_id: str | None = None) -> int: ...
     async def stats(self, namespace: str | None = None) -> Stats: ...
     async def check(self, repair: bool = False) -> CheckReport: ...
+    async def compact(self) -> CompactReport: ...
     async def backup(self, target: str) -> Backup: ...
     async def export(self, path: str | os.PathLike[str], *, namespaces: Sequence[str] = ()) -> int: ...
     async def import_(

@@ -1,7 +1,7 @@
 """`siltstone.Client`."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import grpc
@@ -28,19 +28,26 @@ class Client(Api):
         address: host:port, or unix:path. The connection is made at the first call.
         token: what the server knows the caller by.
         timeout: seconds a call may take, connecting included; None: for ever. Ten times as long for what
-            looks at a whole log or store: summarize_trajectory, finish_task, delete_namespace, check, backup,
-            export, import_, reembed.
+            looks at a whole log or store: summarize_trajectory, finish_task, forget, delete_namespace, check,
+            compact, backup, export, import_, reembed.
+        roles: which of the caller's roles its calls use; None: all. It can only give up, never gain: a
+            program that acts for an agent takes ``siltstone.model.AGENT_ROLES``.
 
     A call whose connection is lost is repeated at most twice; writes carry a request_id, so that they happen
     once. UnavailableError when nothing answers at the address.
     """
 
     def __init__(
-        self, address: str = "127.0.0.1:50051", *, token: str | None = None, timeout: float | None = 60.0
+        self,
+        address: str = "127.0.0.1:50051",
+        *,
+        token: str | None = None,
+        timeout: float | None = 60.0,
+        roles: Iterable[str] | None = None,
     ) -> None:
         self.address = address
         self.timeout = check_timeout(timeout)
-        self._metadata = metadata(token)
+        self._metadata = metadata(token, roles)
         self._channel: grpc.Channel | None = grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
         self._stubs: dict[str, Any] = {}
 

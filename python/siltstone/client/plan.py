@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -17,8 +17,9 @@ from siltstone.errors import (
     SiltstoneError,
     UnimplementedError,
 )
+from siltstone.model import check_roles
 from siltstone.model.requests import ImportChunk
-from siltstone.wire import METHODS, Method, from_proto, from_status, to_proto
+from siltstone.wire import METHODS, ROLES_HEADER, Method, from_proto, from_status, to_proto
 from siltstone.wire.errors import connection_lost, said_by_server
 
 CHANNEL_OPTIONS = [
@@ -48,6 +49,8 @@ _LONG = frozenset(
         "ExportMemories",
         "ImportMemories",
         "ReembedMemories",
+        "CompactStore",
+        "ForgetMemories",
     }
 )
 # Repeating these after a lost connection could do the thing twice, or call a success an error.
@@ -73,8 +76,11 @@ def check_timeout(timeout: float | None) -> float | None:
     return timeout
 
 
-def metadata(token: str | None) -> list[tuple[str, str]]:
-    return [("authorization", f"Bearer {token}")] if token else []
+def metadata(token: str | None, roles: Iterable[str] | None) -> list[tuple[str, str]]:
+    sent = [("authorization", f"Bearer {token}")] if token else []
+    if roles is not None:
+        sent.append((ROLES_HEADER, ",".join(sorted(check_roles(roles)))))
+    return sent
 
 
 def plan(rpc: str, given: Mapping[str, Any], timeout: float | None) -> Plan:

@@ -1,25 +1,32 @@
 """The engine: opens a data directory and answers every operation of `siltstone.operations`.
 
-Its chapters stand on one another: core ← writing ← searching ← memories ← looking_back ← tasks ← admin. Each
-operation has one rhythm: decode → think without locks → one transaction → one apply → encode.
+Its chapters stand on one another: core ← writing ← searching ← memories ← looking_back ← tasks ← admin ←
+erasing ← verifying ← auditing. Each operation has one rhythm: decode → think without locks → one transaction
+→ one apply → encode.
 """
 
+from datetime import timedelta
 from pathlib import Path
 
 from siltstone.config import Settings
 from siltstone.embed import Embedder, open_embedder
-from siltstone.engine.admin import Admin
+from siltstone.engine.auditing import Auditing
+from siltstone.engine.call import Call
 from siltstone.engine.collections import Collections
 from siltstone.engine.jobs import JobRunner
 from siltstone.engine.past import PastIndex
 from siltstone.engine.ranking import Ranking
+from siltstone.engine.sweeper import Sweeper
+from siltstone.engine.task_keeper import TaskKeeper
 from siltstone.errors import FailedPreconditionError
 from siltstone.llm import open_extractor
 from siltstone.rerank import open_reranker
 from siltstone.store import Store
 
+TASKS_EVERY_S = 60.0  # between rounds of the task keeper
 
-class Engine(Admin):
+
+class Engine(Auditing):
     """Every operation takes its request and a `Call`, and returns its response. Safe for many threads."""
 
     @classmethod
@@ -63,18 +70,27 @@ class Engine(Admin):
         self.extractor = extractor
         self.past = PastIndex(store, embedder, settings.max_as_of_memories)
         self.ranking = Ranking(store, embedder, reranker)
-        self.jobs = JobRunner(
-            store, self.run_job, threads=settings.hindsight_workers, attempts=settings.hindsight_attempts
+        self.sweeper = Sweeper(
+            store, grace=timedelta(days=settings.expired_grace_days), every=settings.sweep_every_s
         )
+        self.jobs = JobRunner(
+            store, self.look_at_task, threads=settings.hindsight_workers, attempts=settings.hindsight_attempts
+        )
+        self.task_keeper = TaskKeeper(store, self.jobs, settings, every=TASKS_EVERY_S)
         try:
             collections.start(store)
+            self.finish_erasures(Call())
             self.jobs.start()
+            self.sweeper.start()
+            self.task_keeper.start()
         except BaseException:
             store.close()  # or its lock stays held for as long as this process lives
             raise
 
     def close(self) -> None:
         """End what runs, save the index, release the directory. Nothing acknowledged is lost without it."""
+        self.sweeper.close()
+        self.task_keeper.close()
         self.jobs.close()
         self.extractor.close()
         self.collections.close()

@@ -7,26 +7,32 @@ from siltstone.store import Writer
 
 
 def unlink(writer: Writer, memory: Memory) -> None:
-    """Nobody refers to the memory any more. What it replaced is replaced by what replaced it, or else, since
-    nothing stored says otherwise any longer, current again."""
+    """Nobody refers to the memory any more, in former states neither. What it replaced is replaced by what
+    replaced it, or else, since nothing stored says otherwise any longer, current again."""
     others = dict.fromkeys([*memory.supersedes, memory.superseded_by, *memory.conflicts_with])
     for id in others:
         other = writer.memory(id) if id else None
         if other is None:
             continue
-        new = replace(
-            other,
-            supersedes=_replaced(other.supersedes, memory.id, memory.supersedes),
-            conflicts_with=[each for each in other.conflicts_with if each != memory.id],
-        )
-        if other.superseded_by == memory.id:
-            new.superseded_by = memory.superseded_by
-            new.supersede_reason = memory.supersede_reason
+        new = _unlinked(other, memory)
         if new != other:
             writer.put_memory(new, action="unlinked")
+        writer.rewrite_revisions(id, lambda former: _unlinked(former, memory))
 
 
-def _replaced(ids: list[str], gone: str, heirs: list[str]) -> list[str]:
-    if gone not in ids:
+def _unlinked(other: Memory, gone: Memory) -> Memory:
+    new = replace(
+        other,
+        supersedes=_replaced(other.supersedes, gone),
+        conflicts_with=[id for id in other.conflicts_with if id != gone.id],
+    )
+    if other.superseded_by == gone.id:
+        # The reason may quote the memory that goes.
+        new.superseded_by, new.supersede_reason = gone.superseded_by, gone.supersede_reason
+    return new
+
+
+def _replaced(ids: list[str], gone: Memory) -> list[str]:
+    if gone.id not in ids:
         return ids
-    return list(dict.fromkeys(each for id in ids for each in (heirs if id == gone else [id])))
+    return list(dict.fromkeys(each for id in ids for each in (gone.supersedes if id == gone.id else [id])))

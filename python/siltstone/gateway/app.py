@@ -20,11 +20,14 @@ from siltstone.gateway.json_door import MAX_BODY_BYTES, JsonDoor
 from siltstone.gateway.mcp_server import build_server
 
 
-def build_app(memories: Any, *, namespace: str = "default", allowed_hosts: Sequence[str] = ()) -> Starlette:
-    """``/mcp``, ``/v1/{Rpc}``, ``/healthz`` and ``/readyz`` over one client.
+def build_app(
+    memories: Any, agents: Any, *, namespace: str = "default", allowed_hosts: Sequence[str] = ()
+) -> Starlette:
+    """``/mcp``, ``/v1/{Rpc}``, ``/healthz`` and ``/readyz`` over one server.
 
     Args:
-        memories, namespace: see `build_server`.
+        memories: the client behind ``/v1``.
+        agents, namespace: the client behind ``/mcp``, and what it means; see `build_server`.
         allowed_hosts: names besides the loopback ones that the gateway may be reached by, each with its
             port or for any port.
 
@@ -32,7 +35,7 @@ def build_app(memories: Any, *, namespace: str = "default", allowed_hosts: Seque
         InvalidArgumentError: an entry of `allowed_hosts` is no host name.
     """
     hosts = (*LOOPBACK_NAMES, *check_hosts(allowed_hosts))
-    server = build_server(memories, namespace=namespace)
+    server = build_server(agents, namespace=namespace)
     manager = StreamableHTTPSessionManager(
         server,
         stateless=True,

@@ -113,6 +113,7 @@ WRITE = Tool(
             **_FACTS,
             "ttl": text('How long it stays true, instead of valid_until: "30d", "12h".'),
             "supersedes": texts("Ids of memories that this one replaces."),
+            "task_id": text("The task you are working on, so that what you found yourself counts as such."),
             "namespace": _NAMESPACE,
             "on_duplicate": choice(
                 OnDuplicate,
@@ -259,6 +260,31 @@ FORGET = Tool(
     destructive=True,
 )
 
+VERIFY = Tool(
+    name="memory_verify",
+    title="Report how a memory worked",
+    description=(
+        "After following a memory, say whether it WORKED or FAILED: others then trust it more or less, and "
+        "one that keeps failing leaves the searches. One report counts a task, the latest; give your "
+        "task_id, since a success without one is only noted. Returns the memory as it is now.\n"
+        'Example: {"id": "0197a3c4-7d2e-7c11-9f00-3b1f6a2c9d55", "verdict": "FAILED", "task_id": '
+        '"0197a3c4-8e10-7b3a-a1c5-52d6f0e4b781", "note": "the flag is gone since version 3"}'
+    ),
+    input_schema=record(
+        {
+            "id": _ID,
+            "verdict": choice(("WORKED", "FAILED"), "What came of following it."),
+            "task_id": text("The task in which you followed it."),
+            "evidence": text("What shows it: an output, a log line, a reference."),
+            "note": text("Anything to add, in your words."),
+        },
+        ["id", "verdict"],
+    ),
+    output=Memory,
+    run=lambda memories, given: memories.verify(**given),
+    render=readable.verified,
+)
+
 SUMMARIZE = Tool(
     name="memory_summarize",
     title="Learn from a trajectory",
@@ -291,4 +317,4 @@ SUMMARIZE = Tool(
     renames={"data": "trajectory"},
 )
 
-MEMORY_TOOLS = (WRITE, SEARCH, GET, UPDATE, FORGET, SUMMARIZE)
+MEMORY_TOOLS = (WRITE, SEARCH, GET, UPDATE, FORGET, VERIFY, SUMMARIZE)

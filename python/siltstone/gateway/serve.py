@@ -16,6 +16,7 @@ from siltstone.client import AsyncClient
 from siltstone.errors import FailedPreconditionError, InternalError, InvalidArgumentError
 from siltstone.gateway.app import build_app
 from siltstone.gateway.guard import check_hosts
+from siltstone.model import AGENT_ROLES
 
 GRACE_SECONDS = 5
 
@@ -33,6 +34,8 @@ class Gateway:
         namespace: what a tool call that names no namespace means.
         timeout: seconds a call may take; ten times as long for those that look at a whole log.
         connect: makes the client, entered in the gateway's own event loop; by default an `AsyncClient`.
+
+    MCP calls come from agents and keep to `AGENT_ROLES`; the HTTP/JSON door has the caller's own roles.
 
     Raises:
         InvalidArgumentError: `address` or `allowed_hosts` cannot be read.
@@ -52,7 +55,9 @@ class Gateway:
         self.server_address = server_address
         self.address = address
         self._target = _split(address)
-        self._connect = connect or (lambda: AsyncClient(server_address, token=token, timeout=timeout))
+        options: dict[str, Any] = {"token": token, "timeout": timeout}
+        self._connect = connect or (lambda: AsyncClient(server_address, **options))
+        self._connect_agent = connect or (lambda: AsyncClient(server_address, roles=AGENT_ROLES, **options))
         self._settings: dict[str, Any] = {
             "namespace": namespace,
             "allowed_hosts": check_hosts(allowed_hosts),
@@ -142,8 +147,8 @@ class Gateway:
             self._serving.set()
 
     async def _serve(self, listener: socket.socket) -> None:
-        async with self._connect() as memories:
-            app = build_app(memories, **self._settings)
+        async with self._connect() as memories, self._connect_agent() as agents:
+            app = build_app(memories, agents, **self._settings)
             self._server = uvicorn.Server(
                 uvicorn.Config(
                     app,

@@ -1,7 +1,17 @@
 """Plain data: what goes in and out of every door. No I/O here."""
 
-from siltstone.model.admin import AuditEvent, CheckReport, ForgetResult, Namespace, Stats, Token
-from siltstone.model.hindsight import ExtractedLesson, Hindsight, HindsightJob, JobState
+from siltstone.model.admin import (
+    AGENT_ROLES,
+    ROLES,
+    AuditEvent,
+    CheckReport,
+    ForgetResult,
+    Namespace,
+    Stats,
+    Token,
+    check_roles,
+)
+from siltstone.model.hindsight import ExtractedLesson, Hindsight, HindsightJob, JobState, JobTrigger
 from siltstone.model.memory import (
     Action,
     AttributeValue,
@@ -39,15 +49,18 @@ from siltstone.model.search import (
     View,
     Weights,
 )
-from siltstone.model.task import RenderedTask, Role, Step, Task, TaskStatus, Trajectory
+from siltstone.model.task import DerivedState, RenderedTask, Role, Step, Task, TaskStatus, Trajectory
 
 __all__ = [
+    "AGENT_ROLES",
     "PROFILES",
+    "ROLES",
     "Action",
     "AttributeCondition",
     "AttributeValue",
     "AuditEvent",
     "CheckReport",
+    "DerivedState",
     "Evidence",
     "Explanation",
     "ExtractedLesson",
@@ -58,6 +71,7 @@ __all__ = [
     "HindsightJob",
     "Hit",
     "JobState",
+    "JobTrigger",
     "Lesson",
     "LessonEvidence",
     "Memory",
@@ -91,4 +105,5 @@ __all__ = [
     "View",
     "Weights",
     "WriteReceipt",
+    "check_roles",
 ]

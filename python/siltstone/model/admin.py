@@ -73,8 +73,8 @@ class AuditEvent:
     time: datetime
     namespace: str
     memory_id: str  # "" where it is about the namespace
-    # created | merged | updated | superseded | invalidated | restored | unlinked | worked | failed |
-    # confirmed | refuted | erased | expired | namespace_deleted
+    # created | merged | updated | superseded | conflict | invalidated | restored | unlinked | worked |
+    # failed | confirmed | refuted | erased | expired | namespace_deleted
     action: str
     principal: str = ""
     note: str = ""  # what a person said; it goes with the memory

@@ -15,6 +15,16 @@ class JobState(StrEnum):
     CANCELLED = "CANCELLED"
 
 
+class JobTrigger(StrEnum):
+    """Why a job looks back."""
+
+    FINISH = "FINISH"  # the task ended
+    TURNS = "TURNS"  # so many steps were added
+    REMEMBER = "REMEMBER"  # a step asked for it
+    IDLE = "IDLE"  # nothing was added for long
+    REQUEST = "REQUEST"  # somebody asked
+
+
 @dataclass(slots=True, kw_only=True)
 class ExtractedLesson:
     """A lesson as the extractor found it, not yet a memory."""
@@ -45,14 +55,17 @@ class Hindsight:
 
 @dataclass(slots=True, kw_only=True)
 class HindsightJob:
-    """Durable work of looking back over one finished task."""
+    """Durable work of looking back over one task."""
 
     id: str = ""
     namespace: str = "default"
     task_id: str = ""
+    trigger: JobTrigger = JobTrigger.FINISH
     state: JobState = JobState.QUEUED
+    progress: float = 0.0  # share done, 0..1
     attempts: int = 0
-    error: str = ""
+    error: str = ""  # why the last try failed
+    retry_time: datetime | None = None  # when it is tried again
     create_time: datetime | None = None
     update_time: datetime | None = None
     hindsight: Hindsight | None = None  # once DONE

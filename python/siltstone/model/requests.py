@@ -122,6 +122,7 @@ class ListAuditEventsRequest:
     since_seq: int = 0
     page_size: int = 100
     page_token: str = ""
+    namespace: str = ""  # "": all
 
 
 @dataclass(slots=True, kw_only=True)
@@ -138,6 +139,7 @@ class StartTaskRequest:
     goal: str
     namespace: str = "default"
     task_type: str = ""
+    hindsight_every: int | None = None  # steps; None: the service's setting, 0: never
     request_id: str = ""
 
 
@@ -211,6 +213,13 @@ class SummarizeTrajectoryRequest:
 
 
 @dataclass(slots=True, kw_only=True)
+class CreateHindsightJobRequest:
+    task_id: str
+    wait: bool = False  # answer when the job is done
+    request_id: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
 class GetHindsightJobRequest:
     id: str
 
@@ -268,6 +277,19 @@ class GetStatsRequest:
 @dataclass(slots=True, kw_only=True)
 class CheckStoreRequest:
     repair: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class CompactStoreRequest:
+    pass
+
+
+@dataclass(slots=True, kw_only=True)
+class CompactReport:
+    """Bytes of the store's file."""
+
+    bytes_before: int = 0
+    bytes_after: int = 0
 
 
 @dataclass(slots=True, kw_only=True)

@@ -32,6 +32,7 @@ class Step:
     result: str = ""  # what the tool gave
     is_error: bool = False  # the result is a failure
     time: datetime | None = None
+    remember: bool = False  # keep it as a memory
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +45,19 @@ class Trajectory:
     id: str = ""  # of the source, where it has one
     task_type: str = ""
     format: str = ""  # the adapter that read it
+
+
+@dataclass(slots=True, kw_only=True)
+class DerivedState:
+    """Where a task stands by its steps, as rules read them; lists are oldest first, texts cut short."""
+
+    steps_done: list[str] = field(default_factory=list)
+    dropped: int = 0  # earlier lines, or steps not looked at, that are not in steps_done any more
+    findings: list[str] = field(default_factory=list)
+    open_points: list[str] = field(default_factory=list)
+    current_hypothesis: str = ""
+    last_error: str = ""
+    last_error_step: int = 0  # its number; 0: there was none
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,10 +76,16 @@ class Task:
     findings: list[str] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
     step_count: int = 0  # steps appended
+    step_tokens: int = 0  # tokens of them all
     create_time: datetime | None = None
     update_time: datetime | None = None
     finish_time: datetime | None = None
-    hindsight_job_id: str = ""
+    hindsight_job_id: str = ""  # the latest that looks back over it
+    hindsight_every: int = 10  # steps after which it is looked back over while it runs; 0: never
+    hindsight_steps: int = 0  # steps that the latest job looks at
+    memory_ids: list[str] = field(default_factory=list)  # what hindsight kept of it
+    compress_time: datetime | None = None  # when steps that nothing cites were dropped
+    derived: DerivedState | None = None  # only in what GetTask returns
     revision: int = 0
 
 

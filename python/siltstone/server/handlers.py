@@ -19,8 +19,9 @@ from grpc_status import rpc_status
 
 from siltstone.engine.call import Call
 from siltstone.errors import InternalError, InvalidArgumentError, ResourceExhaustedError, SiltstoneError
+from siltstone.model import ROLES, check_roles
 from siltstone.operations import OPERATIONS, UNIMPLEMENTED, unimplemented
-from siltstone.wire import METHODS, Method, from_proto, parse, to_proto, to_status
+from siltstone.wire import METHODS, ROLES_HEADER, Method, from_proto, parse, to_proto, to_status
 
 log = logging.getLogger(__name__)
 
@@ -137,9 +138,19 @@ def _call(context: grpc.ServicerContext) -> Call:
     left = context.time_remaining()
     # Without a deadline gRPC's is at the end of time, not None.
     endless = left is None or left > _CENTURY_S
-    call = Call(deadline=None if endless else time.monotonic() + left)
+    deadline = None if endless else time.monotonic() + left
+    call = Call(deadline=deadline, roles=_roles(context))
     call.remaining()
     return call
+
+
+def _roles(context: grpc.ServicerContext) -> frozenset[str]:
+    """All roles, since there are no tokens yet, less those the caller gives up."""
+    for name, value in context.invocation_metadata():
+        if name == ROLES_HEADER:
+            text = value if isinstance(value, str) else value.decode("ascii", "replace")
+            return check_roles(role.strip() for role in text.split(",") if role.strip())
+    return ROLES
 
 
 def _decode(method: Method, data: bytes) -> Any:

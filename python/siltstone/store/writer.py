@@ -57,7 +57,6 @@ class Writer(Reader):
     Attributes:
         principal: who asked for the operation; goes into the audit log.
         now: time of this commit in UTC; later than that of every commit before, whatever the clock says.
-        deleted: whether it deleted a namespace, so that there is something to purge.
     """
 
     def __init__(
@@ -77,10 +76,9 @@ class Writer(Reader):
         self._dirty = False
         self._touched: dict[int, dict[bytes, None]] = {}  # ids in the order of their first change
         self._audited = 0
+        self._gone: list[int] = []
         self.principal = ""
         self.now = records.from_microseconds(self._time)
-        self.deleted = False
-
     @property
     def commit_seq(self) -> int:
         """The seq this operation gets when it changes anything; `seq` is what it sees."""
@@ -141,7 +139,7 @@ class Writer(Reader):
         self.put_audit(
             AuditEvent(seq=0, time=self.now, namespace=record.name, memory_id="", action="namespace_deleted")
         )
-        self.deleted = True
+        self._gone.append(number)
         if record.name in ALWAYS_THERE:
             self.create_namespace(record.name)
 
@@ -241,6 +239,16 @@ class Writer(Reader):
         self._delete("owners", raw)
         self._touch(number, raw)
         self.audit_memory(memory, action)
+
+    def rewrite_revisions(self, id: str, change: Callable[[Memory], Memory]) -> None:
+        """Change what former states of a memory say of others. Their texts and numbers stay."""
+        raw = keys.parse_id(id)
+        number = self._owner(raw)
+        for revision in self.revisions(id):
+            new = change(revision.memory)
+            if number is not None and new != revision.memory:
+                key = keys.part(number, raw, revision.revision)
+                self._put("revisions", key, records.encode(replace(revision, memory=new)))
 
     def redact(self, namespace: str, texts: Sequence[str], ids: Sequence[str]) -> None:
         """Take texts out of a namespace's tasks, steps and jobs, and out of every stored answer; with the
@@ -463,6 +471,11 @@ class Writer(Reader):
 
     # within the store
 
+    @property
+    def deleted(self) -> bool:
+        """Whether it deleted a namespace, so that there is something to purge."""
+        return bool(self._gone)
+
     def finish(self) -> list[Change]:
         """Write the change log, seq and clock; what the operation did to each index."""
         if not self._dirty:
@@ -477,6 +490,7 @@ class Writer(Reader):
             self._count(number, changed=len(ids))
             self._trim_changes(number)
             changes.append(self._change(number, self._commit_seq, ids))
+        changes += [Change(number, self._commit_seq, [], [], deleted=True) for number in self._gone]
         return changes
 
     def purge(self, limit: int) -> bool:

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18siltstone/v1/admin.proto\x12\x0csiltstone.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x92\x01\n\tNamespace\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\x17\n\x0f\x65mbedding_model\x18\x03 \x01(\t\x12\x1b\n\x13\x65mbedding_dimension\x18\x04 \x01(\x05\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xd0\x01\n\x05Stats\x12\x12\n\nnamespaces\x18\x01 \x01(\x03\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\r\n\x05tasks\x18\x03 \x01(\x03\x12\x14\n\x0cjobs_waiting\x18\x04 \x01(\x03\x12\x0b\n\x03seq\x18\x05 \x01(\x03\x12\x13\n\x0bstore_bytes\x18\x06 \x01(\x03\x12\x13\n\x0bindex_bytes\x18\x07 \x01(\x03\x12\x17\n\x0f\x65mbedding_model\x18\x08 \x01(\t\x12\x1b\n\x13\x65mbedding_dimension\x18\t \x01(\x05\x12\x0f\n\x07version\x18\n \x01(\t\"x\n\x06\x42\x61\x63kup\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06target\x18\x02 \x01(\t\x12\x0b\n\x03seq\x18\x03 \x01(\x03\x12\x12\n\nsize_bytes\x18\x04 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x85\x01\n\x05Token\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x12\n\nnamespaces\x18\x03 \x03(\t\x12\r\n\x05roles\x18\x04 \x03(\t\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06secret\x18\x06 \x01(\t\">\n\x15ListNamespacesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"^\n\x16ListNamespacesResponse\x12+\n\nnamespaces\x18\x01 \x03(\x0b\x32\x17.siltstone.v1.Namespace\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\":\n\x16\x44\x65leteNamespaceRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"+\n\x17\x44\x65leteNamespaceResponse\x12\x10\n\x08memories\x18\x01 \x01(\x03\"$\n\x0fGetStatsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\"#\n\x11\x43heckStoreRequest\x12\x0e\n\x06repair\x18\x01 \x01(\x08\"o\n\x12\x43heckStoreResponse\x12\x12\n\nnamespaces\x18\x01 \x01(\x03\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\x0f\n\x07vectors\x18\x03 \x01(\x03\x12\x10\n\x08problems\x18\x04 \x03(\t\x12\x10\n\x08repaired\x18\x05 \x01(\x03\"%\n\x13\x43reateBackupRequest\x12\x0e\n\x06target\x18\x01 \x01(\t\"+\n\x15\x45xportMemoriesRequest\x12\x12\n\nnamespaces\x18\x01 \x03(\t\"&\n\x16\x45xportMemoriesResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\"9\n\x15ImportMemoriesRequest\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"<\n\x16ImportMemoriesResponse\x12\x10\n\x08imported\x18\x01 \x01(\x03\x12\x10\n\x08\x66\x61ilures\x18\x02 \x03(\t\":\n\x16ReembedMemoriesRequest\x12\r\n\x05model\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\"M\n\x17ReembedMemoriesResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\x11\n\tremaining\x18\x03 \x01(\x03\"E\n\x12\x43reateTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nnamespaces\x18\x02 \x03(\t\x12\r\n\x05roles\x18\x03 \x03(\t\":\n\x11ListTokensRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListTokensResponse\x12#\n\x06tokens\x18\x01 \x03(\x0b\x32\x13.siltstone.v1.Token\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\" \n\x12RevokeTokenRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\x15\n\x13RevokeTokenResponse2\xae\x07\n\x0c\x41\x64minService\x12[\n\x0eListNamespaces\x12#.siltstone.v1.ListNamespacesRequest\x1a$.siltstone.v1.ListNamespacesResponse\x12^\n\x0f\x44\x65leteNamespace\x12$.siltstone.v1.DeleteNamespaceRequest\x1a%.siltstone.v1.DeleteNamespaceResponse\x12>\n\x08GetStats\x12\x1d.siltstone.v1.GetStatsRequest\x1a\x13.siltstone.v1.Stats\x12O\n\nCheckStore\x12\x1f.siltstone.v1.CheckStoreRequest\x1a .siltstone.v1.CheckStoreResponse\x12G\n\x0c\x43reateBackup\x12!.siltstone.v1.CreateBackupRequest\x1a\x14.siltstone.v1.Backup\x12]\n\x0e\x45xportMemories\x12#.siltstone.v1.ExportMemoriesRequest\x1a$.siltstone.v1.ExportMemoriesResponse0\x01\x12]\n\x0eImportMemories\x12#.siltstone.v1.ImportMemoriesRequest\x1a$.siltstone.v1.ImportMemoriesResponse(\x01\x12^\n\x0fReembedMemories\x12$.siltstone.v1.ReembedMemoriesRequest\x1a%.siltstone.v1.ReembedMemoriesResponse\x12\x44\n\x0b\x43reateToken\x12 .siltstone.v1.CreateTokenRequest\x1a\x13.siltstone.v1.Token\x12O\n\nListTokens\x12\x1f.siltstone.v1.ListTokensRequest\x1a .siltstone.v1.ListTokensResponse\x12R\n\x0bRevokeToken\x12 .siltstone.v1.RevokeTokenRequest\x1a!.siltstone.v1.RevokeTokenResponseB*\n\x0csiltstone.v1P\x01Z\x18siltstone/v1;siltstonev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18siltstone/v1/admin.proto\x12\x0csiltstone.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x92\x01\n\tNamespace\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\x17\n\x0f\x65mbedding_model\x18\x03 \x01(\t\x12\x1b\n\x13\x65mbedding_dimension\x18\x04 \x01(\x05\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xd0\x01\n\x05Stats\x12\x12\n\nnamespaces\x18\x01 \x01(\x03\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\r\n\x05tasks\x18\x03 \x01(\x03\x12\x14\n\x0cjobs_waiting\x18\x04 \x01(\x03\x12\x0b\n\x03seq\x18\x05 \x01(\x03\x12\x13\n\x0bstore_bytes\x18\x06 \x01(\x03\x12\x13\n\x0bindex_bytes\x18\x07 \x01(\x03\x12\x17\n\x0f\x65mbedding_model\x18\x08 \x01(\t\x12\x1b\n\x13\x65mbedding_dimension\x18\t \x01(\x05\x12\x0f\n\x07version\x18\n \x01(\t\"x\n\x06\x42\x61\x63kup\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06target\x18\x02 \x01(\t\x12\x0b\n\x03seq\x18\x03 \x01(\x03\x12\x12\n\nsize_bytes\x18\x04 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x85\x01\n\x05Token\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x12\n\nnamespaces\x18\x03 \x03(\t\x12\r\n\x05roles\x18\x04 \x03(\t\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06secret\x18\x06 \x01(\t\">\n\x15ListNamespacesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"^\n\x16ListNamespacesResponse\x12+\n\nnamespaces\x18\x01 \x03(\x0b\x32\x17.siltstone.v1.Namespace\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\":\n\x16\x44\x65leteNamespaceRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"+\n\x17\x44\x65leteNamespaceResponse\x12\x10\n\x08memories\x18\x01 \x01(\x03\"$\n\x0fGetStatsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\"#\n\x11\x43heckStoreRequest\x12\x0e\n\x06repair\x18\x01 \x01(\x08\"o\n\x12\x43heckStoreResponse\x12\x12\n\nnamespaces\x18\x01 \x01(\x03\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\x0f\n\x07vectors\x18\x03 \x01(\x03\x12\x10\n\x08problems\x18\x04 \x03(\t\x12\x10\n\x08repaired\x18\x05 \x01(\x03\"\x15\n\x13\x43ompactStoreRequest\"A\n\x14\x43ompactStoreResponse\x12\x14\n\x0c\x62ytes_before\x18\x01 \x01(\x03\x12\x13\n\x0b\x62ytes_after\x18\x02 \x01(\x03\"%\n\x13\x43reateBackupRequest\x12\x0e\n\x06target\x18\x01 \x01(\t\"+\n\x15\x45xportMemoriesRequest\x12\x12\n\nnamespaces\x18\x01 \x03(\t\"&\n\x16\x45xportMemoriesResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\"9\n\x15ImportMemoriesRequest\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"<\n\x16ImportMemoriesResponse\x12\x10\n\x08imported\x18\x01 \x01(\x03\x12\x10\n\x08\x66\x61ilures\x18\x02 \x03(\t\":\n\x16ReembedMemoriesRequest\x12\r\n\x05model\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\"M\n\x17ReembedMemoriesResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\x11\n\tremaining\x18\x03 \x01(\x03\"E\n\x12\x43reateTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nnamespaces\x18\x02 \x03(\t\x12\r\n\x05roles\x18\x03 \x03(\t\":\n\x11ListTokensRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListTokensResponse\x12#\n\x06tokens\x18\x01 \x03(\x0b\x32\x13.siltstone.v1.Token\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\" \n\x12RevokeTokenRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\x15\n\x13RevokeTokenResponse2\x85\x08\n\x0c\x41\x64minService\x12[\n\x0eListNamespaces\x12#.siltstone.v1.ListNamespacesRequest\x1a$.siltstone.v1.ListNamespacesResponse\x12^\n\x0f\x44\x65leteNamespace\x12$.siltstone.v1.DeleteNamespaceRequest\x1a%.siltstone.v1.DeleteNamespaceResponse\x12>\n\x08GetStats\x12\x1d.siltstone.v1.GetStatsRequest\x1a\x13.siltstone.v1.Stats\x12O\n\nCheckStore\x12\x1f.siltstone.v1.CheckStoreRequest\x1a .siltstone.v1.CheckStoreResponse\x12U\n\x0c\x43ompactStore\x12!.siltstone.v1.CompactStoreRequest\x1a\".siltstone.v1.CompactStoreResponse\x12G\n\x0c\x43reateBackup\x12!.siltstone.v1.CreateBackupRequest\x1a\x14.siltstone.v1.Backup\x12]\n\x0e\x45xportMemories\x12#.siltstone.v1.ExportMemoriesRequest\x1a$.siltstone.v1.ExportMemoriesResponse0\x01\x12]\n\x0eImportMemories\x12#.siltstone.v1.ImportMemoriesRequest\x1a$.siltstone.v1.ImportMemoriesResponse(\x01\x12^\n\x0fReembedMemories\x12$.siltstone.v1.ReembedMemoriesRequest\x1a%.siltstone.v1.ReembedMemoriesResponse\x12\x44\n\x0b\x43reateToken\x12 .siltstone.v1.CreateTokenRequest\x1a\x13.siltstone.v1.Token\x12O\n\nListTokens\x12\x1f.siltstone.v1.ListTokensRequest\x1a .siltstone.v1.ListTokensResponse\x12R\n\x0bRevokeToken\x12 .siltstone.v1.RevokeTokenRequest\x1a!.siltstone.v1.RevokeTokenResponseB*\n\x0csiltstone.v1P\x01Z\x18siltstone/v1;siltstonev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -55,30 +55,34 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CHECKSTOREREQUEST']._serialized_end=1031
   _globals['_CHECKSTORERESPONSE']._serialized_start=1033
   _globals['_CHECKSTORERESPONSE']._serialized_end=1144
-  _globals['_CREATEBACKUPREQUEST']._serialized_start=1146
-  _globals['_CREATEBACKUPREQUEST']._serialized_end=1183
-  _globals['_EXPORTMEMORIESREQUEST']._serialized_start=1185
-  _globals['_EXPORTMEMORIESREQUEST']._serialized_end=1228
-  _globals['_EXPORTMEMORIESRESPONSE']._serialized_start=1230
-  _globals['_EXPORTMEMORIESRESPONSE']._serialized_end=1268
-  _globals['_IMPORTMEMORIESREQUEST']._serialized_start=1270
-  _globals['_IMPORTMEMORIESREQUEST']._serialized_end=1327
-  _globals['_IMPORTMEMORIESRESPONSE']._serialized_start=1329
-  _globals['_IMPORTMEMORIESRESPONSE']._serialized_end=1389
-  _globals['_REEMBEDMEMORIESREQUEST']._serialized_start=1391
-  _globals['_REEMBEDMEMORIESREQUEST']._serialized_end=1449
-  _globals['_REEMBEDMEMORIESRESPONSE']._serialized_start=1451
-  _globals['_REEMBEDMEMORIESRESPONSE']._serialized_end=1528
-  _globals['_CREATETOKENREQUEST']._serialized_start=1530
-  _globals['_CREATETOKENREQUEST']._serialized_end=1599
-  _globals['_LISTTOKENSREQUEST']._serialized_start=1601
-  _globals['_LISTTOKENSREQUEST']._serialized_end=1659
-  _globals['_LISTTOKENSRESPONSE']._serialized_start=1661
-  _globals['_LISTTOKENSRESPONSE']._serialized_end=1743
-  _globals['_REVOKETOKENREQUEST']._serialized_start=1745
-  _globals['_REVOKETOKENREQUEST']._serialized_end=1777
-  _globals['_REVOKETOKENRESPONSE']._serialized_start=1779
-  _globals['_REVOKETOKENRESPONSE']._serialized_end=1800
-  _globals['_ADMINSERVICE']._serialized_start=1803
-  _globals['_ADMINSERVICE']._serialized_end=2745
+  _globals['_COMPACTSTOREREQUEST']._serialized_start=1146
+  _globals['_COMPACTSTOREREQUEST']._serialized_end=1167
+  _globals['_COMPACTSTORERESPONSE']._serialized_start=1169
+  _globals['_COMPACTSTORERESPONSE']._serialized_end=1234
+  _globals['_CREATEBACKUPREQUEST']._serialized_start=1236
+  _globals['_CREATEBACKUPREQUEST']._serialized_end=1273
+  _globals['_EXPORTMEMORIESREQUEST']._serialized_start=1275
+  _globals['_EXPORTMEMORIESREQUEST']._serialized_end=1318
+  _globals['_EXPORTMEMORIESRESPONSE']._serialized_start=1320
+  _globals['_EXPORTMEMORIESRESPONSE']._serialized_end=1358
+  _globals['_IMPORTMEMORIESREQUEST']._serialized_start=1360
+  _globals['_IMPORTMEMORIESREQUEST']._serialized_end=1417
+  _globals['_IMPORTMEMORIESRESPONSE']._serialized_start=1419
+  _globals['_IMPORTMEMORIESRESPONSE']._serialized_end=1479
+  _globals['_REEMBEDMEMORIESREQUEST']._serialized_start=1481
+  _globals['_REEMBEDMEMORIESREQUEST']._serialized_end=1539
+  _globals['_REEMBEDMEMORIESRESPONSE']._serialized_start=1541
+  _globals['_REEMBEDMEMORIESRESPONSE']._serialized_end=1618
+  _globals['_CREATETOKENREQUEST']._serialized_start=1620
+  _globals['_CREATETOKENREQUEST']._serialized_end=1689
+  _globals['_LISTTOKENSREQUEST']._serialized_start=1691
+  _globals['_LISTTOKENSREQUEST']._serialized_end=1749
+  _globals['_LISTTOKENSRESPONSE']._serialized_start=1751
+  _globals['_LISTTOKENSRESPONSE']._serialized_end=1833
+  _globals['_REVOKETOKENREQUEST']._serialized_start=1835
+  _globals['_REVOKETOKENREQUEST']._serialized_end=1867
+  _globals['_REVOKETOKENRESPONSE']._serialized_start=1869
+  _globals['_REVOKETOKENRESPONSE']._serialized_end=1890
+  _globals['_ADMINSERVICE']._serialized_start=1893
+  _globals['_ADMINSERVICE']._serialized_end=2922
 # @@protoc_insertion_point(module_scope)

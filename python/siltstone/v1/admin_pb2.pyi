@@ -133,6 +133,18 @@ class CheckStoreResponse(_message.Message):
     repaired: int
     def __init__(self, namespaces: _Optional[int] = ..., memories: _Optional[int] = ..., vectors: _Optional[int] = ..., problems: _Optional[_Iterable[str]] = ..., repaired: _Optional[int] = ...) -> None: ...
 
+class CompactStoreRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class CompactStoreResponse(_message.Message):
+    __slots__ = ("bytes_before", "bytes_after")
+    BYTES_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    BYTES_AFTER_FIELD_NUMBER: _ClassVar[int]
+    bytes_before: int
+    bytes_after: int
+    def __init__(self, bytes_before: _Optional[int] = ..., bytes_after: _Optional[int] = ...) -> None: ...
+
 class CreateBackupRequest(_message.Message):
     __slots__ = ("target",)
     TARGET_FIELD_NUMBER: _ClassVar[int]

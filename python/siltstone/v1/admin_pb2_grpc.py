@@ -55,6 +55,11 @@ class AdminServiceStub:
                 request_serializer=siltstone_dot_v1_dot_admin__pb2.CheckStoreRequest.SerializeToString,
                 response_deserializer=siltstone_dot_v1_dot_admin__pb2.CheckStoreResponse.FromString,
                 _registered_method=True)
+        self.CompactStore = channel.unary_unary(
+                '/siltstone.v1.AdminService/CompactStore',
+                request_serializer=siltstone_dot_v1_dot_admin__pb2.CompactStoreRequest.SerializeToString,
+                response_deserializer=siltstone_dot_v1_dot_admin__pb2.CompactStoreResponse.FromString,
+                _registered_method=True)
         self.CreateBackup = channel.unary_unary(
                 '/siltstone.v1.AdminService/CreateBackup',
                 request_serializer=siltstone_dot_v1_dot_admin__pb2.CreateBackupRequest.SerializeToString,
@@ -123,6 +128,14 @@ class AdminServiceServicer:
     def CheckStore(self, request, context):
         """Compares store and index, and repairs what is derived when asked.
         Errors: none of its own.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CompactStore(self, request, context):
+        """Makes the store's file anew without what was deleted, and deletes index snapshots that hold erased text.
+        Errors: PERMISSION_DENIED without the admin's role; UNAVAILABLE when reads are held for too long.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -206,6 +219,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.CheckStore,
                     request_deserializer=siltstone_dot_v1_dot_admin__pb2.CheckStoreRequest.FromString,
                     response_serializer=siltstone_dot_v1_dot_admin__pb2.CheckStoreResponse.SerializeToString,
+            ),
+            'CompactStore': grpc.unary_unary_rpc_method_handler(
+                    servicer.CompactStore,
+                    request_deserializer=siltstone_dot_v1_dot_admin__pb2.CompactStoreRequest.FromString,
+                    response_serializer=siltstone_dot_v1_dot_admin__pb2.CompactStoreResponse.SerializeToString,
             ),
             'CreateBackup': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateBackup,
@@ -352,6 +370,33 @@ class AdminService:
             '/siltstone.v1.AdminService/CheckStore',
             siltstone_dot_v1_dot_admin__pb2.CheckStoreRequest.SerializeToString,
             siltstone_dot_v1_dot_admin__pb2.CheckStoreResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CompactStore(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/siltstone.v1.AdminService/CompactStore',
+            siltstone_dot_v1_dot_admin__pb2.CompactStoreRequest.SerializeToString,
+            siltstone_dot_v1_dot_admin__pb2.CompactStoreResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -169,18 +169,20 @@ class TraceMemoryRequest(_message.Message):
     def __init__(self, id: _Optional[str] = ...) -> None: ...
 
 class TraceMemoryResponse(_message.Message):
-    __slots__ = ("memory", "revisions", "superseded", "superseded_by", "conflicts")
+    __slots__ = ("memory", "revisions", "superseded", "superseded_by", "conflicts", "truncated")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     REVISIONS_FIELD_NUMBER: _ClassVar[int]
     SUPERSEDED_FIELD_NUMBER: _ClassVar[int]
     SUPERSEDED_BY_FIELD_NUMBER: _ClassVar[int]
     CONFLICTS_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_FIELD_NUMBER: _ClassVar[int]
     memory: _memory_pb2.Memory
     revisions: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Revision]
     superseded: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Memory]
     superseded_by: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Memory]
     conflicts: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Memory]
-    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., revisions: _Optional[_Iterable[_Union[_memory_pb2.Revision, _Mapping]]] = ..., superseded: _Optional[_Iterable[_Union[_memory_pb2.Memory, _Mapping]]] = ..., superseded_by: _Optional[_Iterable[_Union[_memory_pb2.Memory, _Mapping]]] = ..., conflicts: _Optional[_Iterable[_Union[_memory_pb2.Memory, _Mapping]]] = ...) -> None: ...
+    truncated: bool
+    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., revisions: _Optional[_Iterable[_Union[_memory_pb2.Revision, _Mapping]]] = ..., superseded: _Optional[_Iterable[_Union[_memory_pb2.Memory, _Mapping]]] = ..., superseded_by: _Optional[_Iterable[_Union[_memory_pb2.Memory, _Mapping]]] = ..., conflicts: _Optional[_Iterable[_Union[_memory_pb2.Memory, _Mapping]]] = ..., truncated: _Optional[bool] = ...) -> None: ...
 
 class ListAuditQueueRequest(_message.Message):
     __slots__ = ("namespace", "limit")
@@ -197,14 +199,16 @@ class ListAuditQueueResponse(_message.Message):
     def __init__(self, memories: _Optional[_Iterable[_Union[_memory_pb2.Memory, _Mapping]]] = ...) -> None: ...
 
 class ListAuditEventsRequest(_message.Message):
-    __slots__ = ("since_seq", "page_size", "page_token")
+    __slots__ = ("since_seq", "page_size", "page_token", "namespace")
     SINCE_SEQ_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     since_seq: int
     page_size: int
     page_token: str
-    def __init__(self, since_seq: _Optional[int] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    namespace: str
+    def __init__(self, since_seq: _Optional[int] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., namespace: _Optional[str] = ...) -> None: ...
 
 class ListAuditEventsResponse(_message.Message):
     __slots__ = ("events", "next_page_token")

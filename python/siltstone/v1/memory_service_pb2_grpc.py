@@ -174,14 +174,15 @@ class MemoryServiceServicer:
     def UpdateMemory(self, request, context):
         """Changes the fields of a memory that update_mask names.
         Errors: NOT_FOUND; ABORTED (STALE_REVISION) when revision is given and the memory has another;
-        INVALID_ARGUMENT for a field that cannot be changed; PERMISSION_DENIED to raise confidence.
+        INVALID_ARGUMENT for a field that cannot be changed; PERMISSION_DENIED to raise confidence without the
+        auditor's role.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ForgetMemories(self, request, context):
-        """Takes memories out of every answer, by ids or by filter.
+        """Takes memories out of every answer, by ids or by filter; with mode ERASE out of every file.
         Errors: NOT_FOUND for an unknown id; INVALID_ARGUMENT for both or neither of ids and filter.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -189,8 +190,10 @@ class MemoryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VerifyMemory(self, request, context):
-        """Records what became of a memory.
-        Errors: NOT_FOUND; PERMISSION_DENIED for CONFIRM and REFUTE without the auditor's role.
+        """Records what became of a memory. WORKED and FAILED count once a task; a report of WORKED without a task,
+        or from the task that wrote the memory, is only noted in the audit log.
+        Errors: NOT_FOUND for an unknown memory or task; PERMISSION_DENIED for CONFIRM and REFUTE without the
+        auditor's role; FAILED_PRECONDITION when the memory was forgotten.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -214,15 +217,16 @@ class MemoryServiceServicer:
 
     def ListAuditQueue(self, request, context):
         """Returns the memories a person should look at first: confident, often shown, never confirmed.
-        Errors: NOT_FOUND for an unknown namespace.
+        Errors: NOT_FOUND for an unknown namespace; PERMISSION_DENIED without the auditor's role.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListAuditEvents(self, request, context):
-        """Returns a page of changes after a commit, in order.
-        Errors: INVALID_ARGUMENT for a page_token of another list.
+        """Returns a page of changes after a commit, in order. The log is only ever added to.
+        Errors: NOT_FOUND for an unknown namespace; INVALID_ARGUMENT for a page_token of another list;
+        PERMISSION_DENIED without the auditor's role.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

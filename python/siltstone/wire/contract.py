@@ -18,6 +18,9 @@ SERVICES = {
 }
 """Full name → descriptor of every service."""
 
+ROLES_HEADER = "siltstone-roles"
+"""Metadata by which a caller keeps to some of its roles, with commas between them; it can gain none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
