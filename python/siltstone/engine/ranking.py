@@ -21,6 +21,7 @@ from siltstone.store.keys import format_id
 log = logging.getLogger(__name__)
 
 _COMPARED = 300  # characters of two contents that are looked at for facts in which they differ
+_MOST_VECTORS = 16  # of a memory that is compared with others: a longer text is hardly a copy
 _RERANKED_TOKENS = 512  # of a text that is one passage; more than rerankers take
 
 
@@ -88,24 +89,28 @@ class Ranking:
         return SearchResult(hits=newer_first(shown), explain=explain)
 
     def _near(self, answer: Answer, top_k: int) -> Matrix | None:
-        """How much nearer each two hits are than is needed to say nearly the same, by their best passages.
-        None when no two of the first `top_k` do."""
+        """How much nearer each two hits are than is needed to say nearly the same. None when no two of the
+        first `top_k` do."""
         hits = answer.output.hits
         first = self._nearness(answer, hits[:top_k])
         return self._nearness(answer, hits) if (first >= 0).any() else None
 
     def _nearness(self, answer: Answer, hits: Sequence[rust_core.CoreHit]) -> Matrix:
+        """As for a write: vector by vector, and the least of them; one that has more vectors says more."""
         near = np.full((len(hits), len(hits)), -1.0, dtype=np.float32)
-        by_model: dict[tuple[str, int], list[int]] = {}
+        alike: dict[tuple[str, int, int], list[tuple[int, Matrix]]] = {}  # hits that can be compared
         for i, hit in enumerate(hits):
             namespace = answer.searched[hit.collection]
-            key = namespace.embedding_model, namespace.embedding_dimension
-            by_model.setdefault(key, []).append(i)
-        for (model, dimension), places in by_model.items():
-            rows = np.stack([_row(answer.index, hits[i], dimension) for i in places])
-            known = model == self._embedder.model
-            threshold = near_cosine(self._embedder.background if known else None)
-            near[np.ix_(places, places)] = rows @ rows.T - np.float32(threshold)
+            vectors = _vectors(answer.index, hit, namespace.embedding_dimension)
+            if len(vectors) <= _MOST_VECTORS:
+                key = namespace.embedding_model, namespace.embedding_dimension, len(vectors)
+                alike.setdefault(key, []).append((i, vectors))
+        for (model, _, _), members in alike.items():
+            stack = np.stack([vectors for _, vectors in members], axis=1)  # (vectors, hits, dimension)
+            least = (stack @ stack.transpose(0, 2, 1)).min(axis=0)
+            threshold = near_cosine(self._embedder.background if model == self._embedder.model else None)
+            places = [i for i, _ in members]
+            near[np.ix_(places, places)] = least - np.float32(threshold)
         np.fill_diagonal(near, -1.0)
         return near
 
@@ -147,15 +152,11 @@ class Ranking:
         return dict(zip(found, scores, strict=True)), "done"
 
 
-def _row(index: rust_core.Index, hit: rust_core.CoreHit, dimension: int) -> Matrix:
+def _vectors(index: rust_core.Index, hit: rust_core.CoreHit, dimension: int) -> Matrix:
     packed = index.vectors_of(hit.collection, hit.id)
     if packed is None:
         raise KeyError(format_id(hit.id))
-    rows = np.frombuffer(packed, dtype="<f4").reshape(-1, dimension)
-    if hit.passage >= len(rows):
-        raise KeyError(format_id(hit.id))  # written anew meanwhile, shorter
-    row: Matrix = rows[hit.passage]
-    return row
+    return np.frombuffer(packed, dtype="<f4").reshape(-1, dimension)
 
 
 def _worth(scores: list[float]) -> list[float]:
