@@ -17,6 +17,9 @@ from siltstone.model.requests import WriteMemoriesResponse
 from siltstone.store import NamespaceRecord, Writer
 
 
+_JUDGED = 4  # newest memories that a draft's text is held against here: others wait for this transaction
+
+
 @dataclass(slots=True)
 class WriteOperation:
     """Commits thoughts. It looks again at what may have changed since `seq`, the commit they are based on."""
@@ -137,7 +140,7 @@ class WriteOperation:
         """The current memories that the draft's text replaces or contradicts."""
         if thought.claim is None:
             return
-        for id in dict.fromkeys([*thought.near, *newer.near(thought.vectors, self.near)]):
+        for id in dict.fromkeys([*thought.near, *newer.near(thought.vectors, self.near, _JUDGED)]):
             old = writer.memory(id)
             if old is None or old.invalidate_time is not None or old.superseded_by or id in replaced:
                 continue

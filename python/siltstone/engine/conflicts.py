@@ -10,13 +10,15 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from siltstone import rust_core
 from siltstone.engine.replacing import Sign, find_signs
 from siltstone.model import Hit, Lesson, Memory, Verification
 from siltstone.sentences import sentences
 
-MAX_JUDGED = 16_000  # characters; a text above is a document, and no answer to a problem
+MAX_JUDGED = 4_000  # characters; a text above is a document, and no answer to a problem
+MOST_SIGNS = 12  # that a text is judged by; one with more is a story
 LONGEST_HIDDEN = 4  # sentences: what says more than that loses more than what was replaced
 
 _WORD = re.compile(
@@ -78,8 +80,11 @@ class Claim:
     """What a new memory says that an older one may have to give way to."""
 
     memory: Memory
-    signs: Sequence[Sign]
+    text: str
     terms: frozenset[str]
+    signs: Sequence[
+        tuple[Sign, frozenset[str], frozenset[str]]
+    ]  # with the terms of what is given up and chosen
 
     @classmethod
     def of(cls, memory: Memory) -> "Claim | None":
@@ -87,11 +92,11 @@ class Claim:
         text = _text(memory)
         if len(text) > MAX_JUDGED:
             return None
-        signs = find_signs(text)
+        signs = find_signs(text)[:MOST_SIGNS]
         lesson = memory.lesson
         if not signs and not (lesson is not None and lesson.problem and lesson.solution):
             return None
-        return cls(memory, signs, terms(text))
+        return cls(memory, text, terms(text), [(s, terms(s.given_up), terms(s.chosen)) for s in signs])
 
 
 def judge(claim: Claim, old: Memory) -> Judgement | None:
@@ -106,7 +111,8 @@ def judge(claim: Claim, old: Memory) -> Judgement | None:
     if same_problem is not None and same_problem < _OTHER_PROBLEM:
         return None
     same = same_problem is not None and same_problem >= _SAME_PROBLEM
-    judgements = (_weigh(claim, sign, part, same) for part in _parts(text) for sign in claim.signs)
+    statements = [_Statement(part) for part in _parts(text)] if claim.signs else []
+    judgements = (_weigh(claim, *sign, part, same) for part in statements for sign in claim.signs)
     found = max(filter(None, judgements), key=lambda j: j.relation is Relation.SUPERSEDES, default=None)
     if found is None:
         return _contradiction(new.lesson, old.lesson) if same else None
@@ -115,16 +121,35 @@ def judge(claim: Claim, old: Memory) -> Judgement | None:
     return found
 
 
+class _Statement:
+    """What an older memory says, as far as it is looked at in one piece."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.said = terms(text)
+
+    @cached_property
+    def replaced(self) -> frozenset[str]:
+        """What it gives up itself. Slow to find, and seldom asked for."""
+        return frozenset().union(*(terms(sign.given_up) for sign in find_signs(self.text)[:MOST_SIGNS]))
+
+
 def _parts(text: str) -> list[str]:
-    """What is looked at as one statement: a short text, or each sentence of a longer one."""
+    """A short text whole, or each sentence of a longer one."""
     found = [sentence for sentence in sentences(text) if sentence.strip()]
     return found if len(found) > LONGEST_HIDDEN else [text]
 
 
-def _weigh(claim: Claim, sign: Sign, text: str, same_problem: bool) -> Judgement | None:
+def _weigh(
+    claim: Claim,
+    sign: Sign,
+    given_up: frozenset[str],
+    chosen: frozenset[str],
+    statement: _Statement,
+    same_problem: bool,
+) -> Judgement | None:
     """What words of replacement do to a statement of an older memory."""
-    said = terms(text)
-    given_up, chosen = terms(sign.given_up), terms(sign.chosen)
+    text, said = statement.text, statement.said
     if sign.value:
         return _new_value(claim, sign, text)
     given_up -= chosen
@@ -135,7 +160,7 @@ def _weigh(claim: Claim, sign: Sign, text: str, same_problem: bool) -> Judgement
         len(given_up & said) < max(1.0, _NAMED * len(given_up)) or not _names(sign.given_up) <= said
     ):
         return None
-    if _already_says(text, given_up, chosen - given_up, said, claim.terms):
+    if _already_says(statement, given_up, chosen - given_up, claim.terms):
         return None
     shared = (claim.terms & said) - given_up
     rest = said - given_up
@@ -145,7 +170,7 @@ def _weigh(claim: Claim, sign: Sign, text: str, same_problem: bool) -> Judgement
         sure = same_problem or whole or (share >= _ABOUT and bool(shared))
     else:
         sure = same_problem or (share >= _SAME and len(shared) >= 2)
-    if not sure or _of_another_kind(_text(claim.memory), text, given_up):
+    if not sure or _of_another_kind(claim.text, text, given_up):
         return None
     reason = f'"{sign.name}", about the same: {_shown(text, shared | given_up)}'
     scoped = _narrower(sign.sentence, said)
@@ -174,15 +199,15 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _already_says(
-    text: str, given_up: frozenset[str], chosen: frozenset[str], said: frozenset[str], about: frozenset[str]
+    statement: _Statement, given_up: frozenset[str], chosen: frozenset[str], about: frozenset[str]
 ) -> bool:
     """Whether the older memory is on the new one's side: it denies or forbids what is given up, replaces it
     itself, or says what is chosen."""
-    if chosen and len(chosen & said) >= max(1.0, _NAMED * len(chosen)):
+    if chosen and len(chosen & statement.said) >= max(1.0, _NAMED * len(chosen)):
         return True
-    if any(given_up and terms(sign.given_up) & given_up for sign in find_signs(text)):
+    if given_up & statement.replaced:
         return True
-    for clause in _CLAUSE_END.split(text):
+    for clause in _CLAUSE_END.split(statement.text):
         forbidden = _FORBIDS.search(clause)
         if forbidden and terms(clause[forbidden.end() :]) & (given_up or about):
             return True

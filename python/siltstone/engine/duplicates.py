@@ -16,6 +16,7 @@ from siltstone.engine.validate import Vector
 from siltstone.store import NamespaceRecord, Writer, records
 from siltstone.store.keys import format_id
 
+LOOKED_AT = 16  # nearest memories of a draft whose texts are compared
 MAX_COMPARED = 16_000  # characters; comparing longer texts takes longer than a writer may wait
 
 
@@ -61,12 +62,13 @@ class Newer:
         self._firsts[len(self._ids)] = vectors[0]
         self._ids.append(id)
 
-    def near(self, vectors: Vector, threshold: float) -> list[str]:
-        """Ids whose first passage is as near as `threshold`, newest first."""
+    def near(self, vectors: Vector, threshold: float, limit: int = LOOKED_AT) -> list[str]:
+        """Ids of at most `limit` whose first passage is as near as `threshold`, nearest first."""
         if math.isinf(threshold):
             return []
         cosines = self._firsts[: len(self._ids)] @ vectors[0]
-        return [self._ids[i] for i in np.flatnonzero(cosines >= threshold - 1e-5)[::-1]]
+        near = np.flatnonzero(cosines >= threshold - 1e-5)
+        return [self._ids[i] for i in near[np.argsort(-cosines[near], kind="stable")][:limit]]
 
 
 def newer_memories(writer: Writer, namespace: NamespaceRecord, seq: int) -> Iterator[tuple[str, Vector]]:

@@ -62,6 +62,15 @@ _CHINESE: list[tuple[str, str]] = [
     ("更正", r"^\s*(?:更正|勘误)\s*:"),
 ]  # fmt: skip
 _PATTERNS = [(name, re.compile(pattern, re.IGNORECASE)) for name, pattern in _ENGLISH + _CHINESE]
+# Most sentences hold no such word, and are not searched for what it may stand in.
+_HINT = re.compile(
+    r"instead|rather|switched|moved|migrated|changed|went|converted|replace|supersede|favou?r|longer|any ?more|stop|quit"
+    r"|gave up|ceased|turn|proved|proven|wrong|false|incorrect|mistake|outdated|invalid|deprecated|obsolete"
+    r"|discontinued|retired|actually|correction|erratum|adjusted|increased|raised|reduced|lowered|extended"
+    r"|rescheduled|updated|cut|shortened|postponed|\bset\b|[改换切迁转代替再废弃作淘停过失下其非而之原以上先当更勘调提降增减延推缩]",
+    re.IGNORECASE,
+)
+_LONGEST_SENTENCE = 600  # characters; above, it is a list or a log
 _NEXT_CLAUSE = re.compile(r"\s(?:and|but|because|since|so|to|for)\s")
 _QUESTION = re.compile(
     r"^\s*(?:what|why|how|who|when|where|which|can|could|should|do|does|did|is|are|was|were|will|would)\b.*\?\s*$"
@@ -96,7 +105,7 @@ def find_signs(text: str) -> list[Sign]:
     folded = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
     signs = []
     for sentence in sentences(folded):
-        if _QUESTION.search(sentence):
+        if len(sentence) > _LONGEST_SENTENCE or not _HINT.search(sentence) or _QUESTION.search(sentence):
             continue
         for name, pattern in _PATTERNS:
             for match in pattern.finditer(sentence):

@@ -10,7 +10,7 @@ from siltstone.engine.call import Call
 from siltstone.engine.committing import WriteOperation, dimension_mismatch
 from siltstone.engine.conflicts import NEAR, Claim
 from siltstone.engine.core import Core
-from siltstone.engine.duplicates import cosine_of
+from siltstone.engine.duplicates import LOOKED_AT, cosine_of
 from siltstone.engine.thought import Thought
 from siltstone.engine.too_long import fit_content
 from siltstone.engine.validate import (
@@ -34,7 +34,6 @@ from siltstone.store.keys import format_id
 from siltstone.summary import summarize
 
 CALLER_MODEL = "caller"  # the model id of namespaces whose vectors the writers bring
-_LOOKED_AT = 16  # nearest memories of a draft
 _DEFAULT_CONFIDENCE = 0.7
 
 
@@ -146,7 +145,7 @@ class Writing(Core):
         try:
             if not self.collections.ready(namespace):
                 return
-            found = self.collections.index.nearest(namespace.number, packed, _LOOKED_AT)
+            found = self.collections.index.nearest(namespace.number, packed, LOOKED_AT)
         except (KeyError, NotFoundError):
             return  # deleted meanwhile, and with it all that could be near
         with self.store.read() as reader:
