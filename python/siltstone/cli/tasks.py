@@ -11,7 +11,7 @@ from siltstone.cli.parser import Commands, UsageError, as_dict, choices, json_va
 from siltstone.data import to_data
 from siltstone.model import Role, Task, TaskStatus
 
-_STEP = ("role", "text", "tool", "arguments", "result", "is_error", "time")
+_STEP = ("role", "text", "tool", "arguments", "result", "is_error", "time", "remember")
 
 
 def add(commands: Commands) -> None:
@@ -19,6 +19,9 @@ def add(commands: Commands) -> None:
     parser = tasks.add("start", "open a task", run_start)
     parser.add_argument("goal", metavar="GOAL")
     parser.add_argument("--task-type", metavar="TEXT")
+    parser.add_argument(
+        "--hindsight-every", type=int, metavar="N", help="look back over it after N steps; 0: never"
+    )
     _request_id(parser)
 
     parser = tasks.add("update", "replace fields of a task", run_update)
@@ -53,6 +56,9 @@ def add(commands: Commands) -> None:
         "--error", dest="is_error", action="store_const", const=True, help="the result is a failure"
     )
     parser.add_argument("--time", metavar="TIME", help="RFC 3339")
+    parser.add_argument(
+        "--remember", action="store_const", const=True, help="keep what the step says as a memory"
+    )
     _request_id(parser)
 
     parser = tasks.add("get", "show a task", run_get)
@@ -82,7 +88,7 @@ def _request_id(parser: Any) -> None:
 
 
 def run_start(context: Context) -> int:
-    options = given(context.args, "task_type", "request_id")
+    options = given(context.args, "task_type", "hindsight_every", "request_id")
     with context.api() as api:
         task = api.start_task(context.args.goal, namespace=context.settings.namespace, **options)
     context.show(task, lambda: _whole(task))

@@ -1,45 +1,92 @@
 """Runs hindsight jobs in threads of their own. The queue is the store: what was waiting or running when the
-process ended runs again at the next start."""
+process ended runs again at the next start.
 
+What a job found and that it is done go down in one transaction: a job that dies with the process has written
+nothing, one that is done writes nothing again. Jobs of one task run one after the other.
+"""
+
+import itertools
 import logging
-import queue
 import threading
+import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 
 from siltstone.errors import FailedPreconditionError, SiltstoneError, UnavailableError
-from siltstone.model import Hindsight, HindsightJob, JobState
+from siltstone.model import Hindsight, HindsightJob, JobState, JobTrigger, Task
 from siltstone.store import Store, Writer
 
 log = logging.getLogger(__name__)
 
 OPEN = frozenset({JobState.QUEUED, JobState.RUNNING})
 
+Keep = Callable[[Writer], Hindsight]
+# What another try cannot mend.
+_HOPELESS = frozenset(
+    {"TASK_NOT_FOUND", "NAMESPACE_NOT_FOUND", "EMBEDDING_MODEL_MISMATCH", "VECTOR_REQUIRED"}
+)
+
+
+def backoff(attempts: int) -> float:
+    """Seconds until a job that failed so often is tried again: 5, 20, 80, … at most 15 minutes."""
+    return min(900.0, 5.0 * 4.0 ** (attempts - 1))
+
+
+class JobStopped(Exception):
+    """The job was cancelled, or the service ends."""
+
+
+@dataclass(order=True, slots=True)
+class _Entry:
+    due: float  # on the clock of time.monotonic
+    number: int
+    id: str = field(compare=False)
+    task_id: str = field(compare=False)
+
+
+class Control:
+    """What a running job tells of itself, and learns."""
+
+    def __init__(self, runner: "JobRunner", id: str) -> None:
+        self._runner = runner
+        self._id = id
+
+    def reached(self, share: float) -> None:
+        """So much (0..1) is done; JobStopped when there is no use in going on."""
+        self._runner.note_progress(self._id, share)
+
 
 class JobRunner:
     """Args:
     store: holds the jobs.
-    run: carries one out; must write nothing twice when it is called again.
+    look: looks back, without locks, and returns the operation that keeps what it found.
     threads: how many run at a time; with 0 they wait for a later start.
     attempts: after so many a job counts as failed.
+    delay: seconds until the next try after so many.
     pause: seconds until a job whose state the store did not take (a full disk) is tried again.
     """
 
     def __init__(
         self,
         store: Store,
-        run: Callable[[HindsightJob], Hindsight],
+        look: Callable[[HindsightJob, Control], Keep],
         *,
         threads: int,
         attempts: int,
+        delay: Callable[[int], float] = backoff,
         pause: float = 30.0,
     ) -> None:
         self._store = store
-        self._run = run
+        self._look = look
         self._attempts = attempts
+        self._delay = delay
         self._pause = pause
-        self._queue: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._settled = threading.Condition()
+        self._changed = threading.Condition()
+        self._waiting: dict[str, _Entry] = {}  # by id of the job
+        self._in_hand: dict[str, str] = {}  # id of the job → its task
+        self._progress: dict[str, float] = {}  # of jobs in hand
+        self._numbers = itertools.count()
         self._stopping = False
         self._threads = [
             threading.Thread(target=self._work, name=f"siltstone-hindsight-{i}", daemon=True)
@@ -48,23 +95,36 @@ class JobRunner:
 
     def start(self) -> None:
         with self._store.read() as reader:
-            waiting = [job.id for job in reader.jobs(states=set(OPEN))]
-        for id in waiting:
-            self.add(id)
+            waiting = list(reader.jobs(states=OPEN))
+        now = datetime.now(UTC)
+        for job in waiting:
+            left = (job.retry_time - now).total_seconds() if job.retry_time else 0.0
+            # One that was running when the process died may have ended it: the others go first.
+            again = self._delay(job.attempts) if job.state is JobState.RUNNING and job.attempts > 1 else 0.0
+            self.add(job, max(0.0, left, again))
         for thread in self._threads:
             thread.start()
 
-    def add(self, job_id: str) -> None:
-        self._queue.put(job_id)
+    def add(self, job: HindsightJob, delay: float = 0.0) -> None:
+        """Run it in `delay` seconds, or as soon as a thread is free; one that waits longer comes forward."""
+        due = time.monotonic() + delay
+        with self._changed:
+            if not self._threads or job.id in self._in_hand:
+                return
+            earlier = self._waiting.get(job.id)
+            if earlier is None or due < earlier.due:
+                number = next(self._numbers) if earlier is None else earlier.number
+                self._waiting[job.id] = _Entry(due, number, job.id, job.task_id)
+                self._changed.notify_all()
 
     def close(self) -> None:
-        """End after the jobs in hand; what waits stays in the store."""
-        self._stopping = True
-        for _ in self._threads:
-            self._queue.put(None)
+        """End as soon as the jobs in hand can stop; they and what waits stay in the store."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
         for thread in self._threads:
-            thread.join()
-        self.settled()
+            if thread.is_alive():
+                thread.join()
 
     def check_wait(self) -> None:
         """FailedPreconditionError where nobody runs jobs, so that to wait for one would never end."""
@@ -78,16 +138,27 @@ class JobRunner:
 
     def wait(self, id: str, timeout: float | None) -> bool:
         """Until the job is done, failed or cancelled; False when the time is over first."""
-        with self._settled:
-            done = self._settled.wait_for(lambda: self._stopping or not self._open(id), timeout)
+        with self._changed:
+            done = self._changed.wait_for(lambda: self._stopping or not self._open(id), timeout)
         if self._stopping and self._open(id):
             raise UnavailableError(f"the service is stopping; job {id} runs at its next start")
         return done
 
     def settled(self) -> None:
         """Wake those who wait: some job came to an end."""
-        with self._settled:
-            self._settled.notify_all()
+        with self._changed:
+            self._changed.notify_all()
+
+    def with_progress(self, job: HindsightJob) -> HindsightJob:
+        """The job as it stands right now."""
+        if job.state is JobState.DONE:
+            return replace(job, progress=1.0)
+        return replace(job, progress=self._progress.get(job.id, 0.0) if job.state in OPEN else 0.0)
+
+    def note_progress(self, id: str, share: float) -> None:
+        self._progress[id] = share
+        if self._stopping or not self._open(id):
+            raise JobStopped
 
     def _open(self, id: str) -> bool:
         with self._store.read() as reader:
@@ -95,60 +166,103 @@ class JobRunner:
         return job is not None and job.state in OPEN
 
     def _work(self) -> None:
-        unrecorded: list[str] = []
-        while True:
+        while (entry := self._next()) is not None:
+            again: float | None = None
             try:
-                id = self._queue.get(timeout=self._pause if unrecorded else None)
-            except queue.Empty:
-                for id in unrecorded:
-                    self.add(id)
-                unrecorded = []
-                continue
-            if id is None or self._stopping:
-                return
-            try:
-                self._attempt(id)
+                again = self._attempt(entry.id)
             except Exception as error:
                 if isinstance(error, UnavailableError) and error.reason == "CLOSED":
                     return
-                log.exception("hindsight job %s could not be recorded; it is tried again later", id)
-                unrecorded.append(id)
-            self.settled()
+                log.exception("hindsight job %s could not be recorded; it is tried again later", entry.id)
+                again = self._pause
+            with self._changed:
+                del self._in_hand[entry.id]
+                self._progress.pop(entry.id, None)
+                self._changed.notify_all()
+            if again is not None:
+                self.add(HindsightJob(id=entry.id, task_id=entry.task_id), again)
 
-    def _attempt(self, id: str) -> None:
-        job = self._update(id, state=JobState.RUNNING)
+    def _next(self) -> _Entry | None:
+        """The first that is due and whose task has no other in hand; None at the end."""
+        with self._changed:
+            while not self._stopping:
+                now, busy = time.monotonic(), set(self._in_hand.values())
+                waiting = self._waiting.values()
+                ready = [entry for entry in waiting if entry.due <= now and entry.task_id not in busy]
+                if ready:
+                    entry = min(ready)
+                    del self._waiting[entry.id]
+                    self._in_hand[entry.id] = entry.task_id
+                    return entry
+                due = min((entry.due for entry in waiting if entry.due > now), default=None)
+                self._changed.wait(None if due is None else due - now)
+            return None
+
+    def _attempt(self, id: str) -> float | None:
+        """Run a job; in how many seconds to run it again, None where it has ended."""
+        job = self._store.commit(lambda writer: self._begin(writer, id))
         if job is None:
-            return
+            return None
         try:
-            hindsight = self._run(job)
+            keep = self._look(job, Control(self, id))
+            self._store.commit(lambda writer: _finish(writer, id, keep))
+        except JobStopped:
+            self._store.commit(lambda writer: _put_back(writer, id))
         except SiltstoneError as error:
-            # Another try cannot help where the request itself is wrong.
-            final = error.status in ("INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION")
-            self._failed(job, str(error), final)
+            hopeless = error.status == "INVALID_ARGUMENT" or error.reason in _HOPELESS
+            return self._failed(job, str(error), hopeless)
         except Exception as error:
             log.exception("hindsight job %s failed", id)
-            self._failed(job, f"{type(error).__name__}: {error}", final=False)
-        else:
-            self._update(id, state=JobState.DONE, hindsight=hindsight)
+            return self._failed(job, f"{type(error).__name__}: {error}", hopeless=False)
+        return None
 
-    def _failed(self, job: HindsightJob, error: str, final: bool) -> None:
-        if final or job.attempts >= self._attempts:
-            self._update(job.id, state=JobState.FAILED, error=error)
-        elif self._update(job.id, state=JobState.QUEUED, error=error) is not None:
-            self.add(job.id)
+    def _begin(self, writer: Writer, id: str) -> HindsightJob | None:
+        job = writer.job(id)
+        if job is None or job.state not in OPEN:
+            return None
+        if job.attempts >= self._attempts:
+            error = job.error or f"the service ended during each of {job.attempts} tries"
+            writer.put_job(replace(job, state=JobState.FAILED, error=error, retry_time=None))
+            return None
+        return writer.put_job(
+            replace(job, state=JobState.RUNNING, attempts=job.attempts + 1, retry_time=None)
+        )
 
-    def _update(
-        self, id: str, *, state: JobState, error: str = "", hindsight: Hindsight | None = None
-    ) -> HindsightJob | None:
-        """Write the job's new state; None when it is not open any more."""
+    def _failed(self, job: HindsightJob, error: str, hopeless: bool) -> float | None:
+        seconds = self._delay(job.attempts)
+        final = hopeless or job.attempts >= self._attempts
 
-        def operation(writer: Writer) -> HindsightJob | None:
-            job = writer.job(id)
-            if job is None or job.state not in OPEN:
+        def operation(writer: Writer) -> float | None:
+            current = writer.job(job.id)
+            if current is None or current.state not in OPEN:
                 return None
-            attempts = job.attempts + (state is JobState.RUNNING)
-            return writer.put_job(
-                replace(job, state=state, error=error, hindsight=hindsight, attempts=attempts)
-            )
+            state = JobState.FAILED if final else JobState.QUEUED
+            retry_time = None if final else writer.now + timedelta(seconds=seconds)
+            writer.put_job(replace(current, state=state, error=error, retry_time=retry_time))
+            return None if final else seconds
 
         return self._store.commit(operation)
+
+
+def queue_job(writer: Writer, task: Task, trigger: JobTrigger) -> tuple[HindsightJob, Task]:
+    """A job that looks at the task's steps so far, and the task that knows it, which the caller stores. One
+    that waits already will see them: it takes the new reason, and waits no longer."""
+    waiting = writer.job(task.hindsight_job_id) if task.hindsight_job_id else None
+    if waiting is None or waiting.state is not JobState.QUEUED:
+        waiting = HindsightJob(namespace=task.namespace, task_id=task.id)
+    job = writer.put_job(replace(waiting, trigger=trigger, attempts=0, error="", retry_time=None))
+    return job, replace(task, hindsight_job_id=job.id, hindsight_steps=task.step_count)
+
+
+def _finish(writer: Writer, id: str, keep: Keep) -> None:
+    """Keep what was found, unless the job was cancelled meanwhile."""
+    job = writer.job(id)
+    if job is not None and job.state is JobState.RUNNING:
+        writer.put_job(replace(job, state=JobState.DONE, error="", hindsight=keep(writer)))
+
+
+def _put_back(writer: Writer, id: str) -> None:
+    """A try that was stopped does not count."""
+    job = writer.job(id)
+    if job is not None and job.state is JobState.RUNNING:
+        writer.put_job(replace(job, state=JobState.QUEUED, attempts=job.attempts - 1))

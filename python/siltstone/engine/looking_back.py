@@ -1,18 +1,17 @@
 """Hindsight: a trajectory becomes lessons, and lessons go down the write path like any other memory."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 
 from siltstone import rust_core
 from siltstone.engine.call import Call
 from siltstone.engine.core import found, known_namespace
-from siltstone.engine.jobs import JobRunner
+from siltstone.engine.jobs import OPEN, Control, JobRunner, queue_job
+from siltstone.engine.lessons import drafts_of, holds_already, replace_outdated
 from siltstone.engine.memories import Memories
 from siltstone.engine.pages import decode_token, encode_token
 from siltstone.engine.validate import (
-    MAX_LABEL_BYTES,
-    MAX_LABELS,
     check_draft,
     check_id,
     check_label,
@@ -25,33 +24,35 @@ from siltstone.errors import DeadlineExceededError, FailedPreconditionError, Inv
 from siltstone.hindsight import (
     Extractor,
     Reading,
-    lesson_text,
     read_trajectory,
+    remembered_lessons,
     summarize_run,
     trajectory_digest,
 )
 from siltstone.model import (
-    ExtractedLesson,
     Hindsight,
     HindsightJob,
     JobState,
+    JobTrigger,
     MemoryDraft,
-    MemoryType,
-    Source,
+    TaskStatus,
     Trajectory,
-    WriteReceipt,
 )
 from siltstone.model.requests import (
     CancelHindsightJobRequest,
+    CreateHindsightJobRequest,
     GetHindsightJobRequest,
     ListHindsightJobsRequest,
     ListHindsightJobsResponse,
     SummarizeTrajectoryRequest,
     WriteMemoriesRequest,
+    WriteMemoriesResponse,
 )
 from siltstone.store import Writer
 
 _SUMMARY_TOKENS = 400
+_MOST_MEMORIES = 1000  # whose ids a task keeps
+_READ, _EXTRACTED, _EMBEDDED = 0.1, 0.7, 0.9  # progress of a job
 
 
 class LookingBack(Memories):
@@ -59,10 +60,6 @@ class LookingBack(Memories):
     extractor: Extractor
 
     def summarize_trajectory(self, request: SummarizeTrajectoryRequest, call: Call) -> Hindsight:
-        return self._look_back(request, call, None)
-
-    def _look_back(self, request: SummarizeTrajectoryRequest, call: Call, job_of: str | None) -> Hindsight:
-        """`job_of` is the task whose job this is; its lessons are kept only while it exists."""
         check_namespace(request.namespace)
         if request.max_tokens is not None:
             check_range(request.max_tokens, 1, 100_000, "max_tokens")
@@ -73,57 +70,74 @@ class LookingBack(Memories):
             return answer
         reading = _reading(request)
         trajectory = reading.trajectory
-        extraction = self.extractor.extract(trajectory, call.remaining())
-        lessons = extraction.lessons
-        hindsight = Hindsight(
-            lessons=lessons,
+        hindsight = self._extracted(trajectory, call.remaining())
+        hindsight.skipped = reading.skipped
+        self._summarize(hindsight, trajectory, request.max_tokens)
+        if request.dry_run or not hindsight.lessons:
+            return hindsight
+        drafts = drafts_of(hindsight, trajectory, trajectory_digest(trajectory), request.task_id)
+        write = self._writing_lessons(drafts, request.namespace, request.task_id)
+
+        def operation(writer: Writer) -> Hindsight:
+            return replace(hindsight, receipts=write(writer).receipts)
+
+        return self.write("SummarizeTrajectory", request, call, operation)
+
+    def _extracted(self, trajectory: Trajectory, timeout: float | None) -> Hindsight:
+        """What was asked to be remembered, then what the extractor finds."""
+        extraction = self.extractor.extract(trajectory, timeout)
+        return Hindsight(
+            lessons=[*remembered_lessons(trajectory), *extraction.lessons],
             outcome=trajectory.outcome,
             steps=len(trajectory.steps),
             format=trajectory.format,
             extractor=extraction.extractor,
-            skipped=reading.skipped,
             flags=extraction.flags,
         )
-        hindsight.summary = rust_core.truncate_tokens(
-            summarize_run(trajectory, lessons), request.max_tokens or _SUMMARY_TOKENS
-        )
-        hindsight.summary_tokens = rust_core.count_tokens(hindsight.summary)
-        if request.dry_run or not lessons:
-            return hindsight
-        return self._keep(request, call, trajectory, hindsight, job_of)
 
-    def _keep(
-        self,
-        request: SummarizeTrajectoryRequest,
-        call: Call,
-        trajectory: Trajectory,
-        hindsight: Hindsight,
-        job_of: str | None,
-    ) -> Hindsight:
-        digest = trajectory_digest(trajectory)
-        drafts = [
-            _draft(lesson, trajectory, digest, request.task_id, hindsight.extractor)
-            for lesson in hindsight.lessons
-        ]
+    def _summarize(self, hindsight: Hindsight, trajectory: Trajectory, max_tokens: int | None) -> None:
+        text = summarize_run(trajectory, hindsight.lessons)
+        hindsight.summary = rust_core.truncate_tokens(text, max_tokens or _SUMMARY_TOKENS)
+        hindsight.summary_tokens = rust_core.count_tokens(hindsight.summary)
+
+    def _writing_lessons(
+        self, drafts: list[MemoryDraft], namespace: str, task_id: str
+    ) -> Callable[[Writer], WriteMemoriesResponse]:
         for i, draft in enumerate(drafts):
             check_draft(draft, self.settings, f"lessons[{i}]")
-        write = self.writing(
-            WriteMemoriesRequest(drafts=drafts, namespace=request.namespace, task_id=request.task_id)
-        )
-
-        def operation(writer: Writer) -> Hindsight:
-            if job_of is not None:
-                # Deleted meanwhile, its namespace must not come back with lessons from what was deleted.
-                found(writer.task(job_of), "task", job_of)
-            receipts: list[WriteReceipt] = write(writer).receipts
-            return replace(hindsight, receipts=receipts)
-
-        return self.write("SummarizeTrajectory", request, call, operation)
+        return self.writing(WriteMemoriesRequest(drafts=drafts, namespace=namespace, task_id=task_id))
 
     # --- jobs
 
-    def enqueue(self, job_id: str) -> None:
-        self.jobs.add(job_id)
+    def create_hindsight_job(self, request: CreateHindsightJobRequest, call: Call) -> HindsightJob:
+        id = check_id(request.task_id, "task_id")
+        if request.wait:
+            self.jobs.check_wait()
+
+        def operation(writer: Writer) -> HindsightJob:
+            task = found(writer.task(id), "task", id, "task_id")
+            if task.compress_time is not None:
+                raise FailedPreconditionError(
+                    f"task_id: of task {id} only the steps are left that memories cite; look at its memories",
+                    reason="COMPRESSED",
+                    field="task_id",
+                )
+            if not task.step_count:
+                raise FailedPreconditionError(
+                    f"task_id: task {id} has no steps; append some first", reason="NO_STEPS", field="task_id"
+                )
+            job, task = queue_job(writer, task, JobTrigger.REQUEST)
+            writer.put_task(task, quiet=True)
+            return job
+
+        answer: HindsightJob | None = self.answered("CreateHindsightJob", request, call)
+        job = answer or self.write("CreateHindsightJob", request, call, operation)
+        return self.started(job, request.wait, call)
+
+    def started(self, job: HindsightJob, wait: bool, call: Call) -> HindsightJob:
+        """A job that was just put into the store, or, with `wait`, the job once it has ended."""
+        self.jobs.add(job)
+        return self.wait_for_job(job.id, call) if wait else job
 
     def wait_for_job(self, id: str, call: Call) -> HindsightJob:
         if not self.jobs.wait(id, call.remaining()):
@@ -135,7 +149,7 @@ class LookingBack(Memories):
     def get_hindsight_job(self, request: GetHindsightJobRequest, call: Call) -> HindsightJob:
         id = check_id(request.id, "id")
         with self.store.read() as reader:
-            return found(reader.job(id), "job", id)
+            return self.jobs.with_progress(found(reader.job(id), "job", id))
 
     def list_hindsight_jobs(self, request: ListHindsightJobsRequest, call: Call) -> ListHindsightJobsResponse:
         size = check_page(request.page_size)
@@ -146,7 +160,8 @@ class LookingBack(Memories):
             wanted = reader.jobs(states=set(request.states) or None, namespace=number)
             jobs = list(islice((job for job in wanted if job.id > after), size + 1))
         token = encode_token(jobs[size - 1].id, scope) if len(jobs) > size else ""
-        return ListHindsightJobsResponse(jobs=jobs[:size], next_page_token=token)
+        shown = [self.jobs.with_progress(job) for job in jobs[:size]]
+        return ListHindsightJobsResponse(jobs=shown, next_page_token=token)
 
     def cancel_hindsight_job(self, request: CancelHindsightJobRequest, call: Call) -> HindsightJob:
         id = check_id(request.id, "id")
@@ -155,23 +170,25 @@ class LookingBack(Memories):
             job = found(writer.job(id), "job", id)
             if job.state is JobState.CANCELLED:
                 return job
-            if job.state is not JobState.QUEUED:
+            if job.state not in OPEN:
                 raise FailedPreconditionError(
-                    f"id: job {id} is {job.state}, only a queued one can be cancelled",
-                    reason="JOB_NOT_QUEUED",
+                    f"id: job {id} is {job.state}, only one that waits or runs can be cancelled",
+                    reason="JOB_ENDED",
                     field="id",
                 )
-            return writer.put_job(replace(job, state=JobState.CANCELLED))
+            return writer.put_job(replace(job, state=JobState.CANCELLED, retry_time=None))
 
         cancelled = self.store.commit(operation, timeout=call.remaining())
         self.jobs.settled()
         return cancelled
 
-    def run_job(self, job: HindsightJob) -> Hindsight:
-        """Look back over a finished task. Run twice, it writes once: the job is the request id."""
+    def look_at_task(self, job: HindsightJob, control: Control) -> Callable[[Writer], Hindsight]:
+        """Look back over a task; the operation returned keeps what was found. The task is the identity of the
+        evidence: however often it is looked at, it says a thing once."""
         with self.store.read() as reader:
-            task = found(reader.task(job.task_id), "task", job.task_id)
+            task = found(reader.task(job.task_id), "task", job.task_id, "task_id")
             steps = list(reader.steps(task.id))
+            former = [memory for id in task.memory_ids if (memory := reader.memory(id)) is not None]
         trajectory = Trajectory(
             goal=task.goal,
             outcome=task.outcome,
@@ -180,10 +197,26 @@ class LookingBack(Memories):
             task_type=task.task_type,
             format="task",
         )
-        request = SummarizeTrajectoryRequest(
-            trajectory=trajectory, namespace=job.namespace, task_id=task.id, request_id=job.id
-        )
-        return self._look_back(request, Call(principal="hindsight"), task.id)
+        control.reached(_READ)
+        hindsight = self._extracted(trajectory, None)
+        if task.status is TaskStatus.RUNNING:
+            hindsight.lessons = [lesson for lesson in hindsight.lessons if holds_already(lesson)]
+        self._summarize(hindsight, trajectory, None)
+        control.reached(_EXTRACTED)
+        drafts = drafts_of(hindsight, trajectory, f"task:{task.id}", task.id)
+        replace_outdated(drafts, former)
+        write = self._writing_lessons(drafts, task.namespace, task.id) if drafts else None
+        control.reached(_EMBEDDED)
+
+        def keep(writer: Writer) -> Hindsight:
+            # Deleted meanwhile, its namespace must not come back with lessons from what was deleted.
+            current = found(writer.task(task.id), "task", task.id, "task_id")
+            receipts = write(writer).receipts if write else []
+            ids = dict.fromkeys([*current.memory_ids, *(receipt.memory.id for receipt in receipts)])
+            writer.put_task(replace(current, memory_ids=list(ids)[-_MOST_MEMORIES:]), quiet=True)
+            return replace(hindsight, receipts=receipts)
+
+        return keep
 
 
 def _reading(request: SummarizeTrajectoryRequest) -> Reading:
@@ -207,34 +240,3 @@ def _reading(request: SummarizeTrajectoryRequest) -> Reading:
     if not trajectory.steps and not trajectory.goal.strip():
         raise invalid("trajectory", "has no goal and no steps; there is nothing to look back on")
     return Reading(trajectory=trajectory, skipped=[])
-
-
-def _draft(
-    lesson: ExtractedLesson, trajectory: Trajectory, digest: str, task_id: str, extractor: str
-) -> MemoryDraft:
-    times = [step.time for step in trajectory.steps if step.time is not None]
-    return MemoryDraft(
-        content=lesson_text(lesson),
-        lesson=lesson.lesson,
-        memory_type=MemoryType.PROCEDURAL if lesson.lesson.solution else MemoryType.EPISODIC,
-        task_type=next(iter(_labels([lesson.task_type, trajectory.task_type])), ""),
-        outcome=lesson.outcome,
-        tags=_labels(lesson.tags),
-        tools_used=_labels(lesson.tools_used),
-        confidence=lesson.confidence,
-        event_time=max(times, default=None),
-        source=Source(
-            task_id=task_id,
-            trajectory=digest,
-            steps=sorted({evidence.step for evidence in lesson.lesson.evidence}),
-            writer="hindsight",
-            extractor=extractor,
-        ),
-    )
-
-
-def _labels(found: Sequence[str]) -> list[str]:
-    """Those that can be labels of a memory: a log may hold anything where it names a tool, and a lesson is
-    worth more than the label."""
-    fitting = [label for label in found if label.strip() and len(label.encode()) <= MAX_LABEL_BYTES]
-    return fitting[:MAX_LABELS]

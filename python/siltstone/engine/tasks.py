@@ -3,9 +3,11 @@
 from dataclasses import replace
 from itertools import islice
 
+from siltstone import rust_core
 from siltstone.embed.texts import MAX_CHARACTERS
 from siltstone.engine.call import Call
 from siltstone.engine.core import found, known_namespace
+from siltstone.engine.jobs import queue_job
 from siltstone.engine.looking_back import LookingBack
 from siltstone.engine.pages import decode_token, encode_token
 from siltstone.engine.render import render
@@ -21,7 +23,8 @@ from siltstone.engine.validate import (
     invalid,
 )
 from siltstone.errors import FailedPreconditionError
-from siltstone.model import HindsightJob, RenderedTask, SearchRequest, Task, TaskStatus
+from siltstone.hindsight import asks_to_remember, block_start, derive_state
+from siltstone.model import HindsightJob, JobTrigger, RenderedTask, SearchRequest, Step, Task, TaskStatus
 from siltstone.model.requests import (
     AppendStepsRequest,
     FinishTaskRequest,
@@ -35,7 +38,8 @@ from siltstone.model.requests import (
 from siltstone.store import Reader, Writer
 
 _UPDATABLE = {"steps_done", "current_hypothesis", "pending", "findings", "variables"}
-_RENDERED_STEPS = 5  # latest steps that a rendering draws on
+# The latest steps that a task's state is read from, and by how many that window moves on.
+_STATE_STEPS, _STATE_BLOCK = 200, 50
 
 
 class Tasks(LookingBack):
@@ -46,12 +50,21 @@ class Tasks(LookingBack):
         check_size(request.goal, self.settings, "goal")
         if request.task_type:
             check_label(request.task_type, "task_type")
+        every = self.settings.hindsight_every
+        if request.hindsight_every is not None:
+            check_range(request.hindsight_every, 0, 10_000, "hindsight_every")
+            every = request.hindsight_every
 
         def operation(writer: Writer) -> Task:
             if writer.namespace(request.namespace) is None:
                 writer.create_namespace(request.namespace)
             return writer.put_task(
-                Task(namespace=request.namespace, goal=request.goal, task_type=request.task_type)
+                Task(
+                    namespace=request.namespace,
+                    goal=request.goal,
+                    task_type=request.task_type,
+                    hindsight_every=every,
+                )
             )
 
         answer: Task | None = self.answered("StartTask", request, call)
@@ -82,18 +95,38 @@ class Tasks(LookingBack):
             if step.tool:
                 check_label(step.tool, f"steps[{i}].tool")
 
+        tokens = sum(map(_tokens, request.steps))
+        remember = any(map(asks_to_remember, request.steps))
+
         def operation(writer: Writer) -> Task:
             _running(writer, id)
-            writer.append_steps(id, request.steps)
-            return _running(writer, id)
+            writer.append_steps(id, request.steps, tokens=tokens)
+            task = _running(writer, id)
+            new = task.step_count - task.hindsight_steps
+            if not (remember or 0 < task.hindsight_every <= new):
+                return task
+            trigger = JobTrigger.REMEMBER if remember else JobTrigger.TURNS
+            _, task = queue_job(writer, task, trigger)
+            return writer.put_task(task, quiet=True)
 
         answer: Task | None = self.answered("AppendSteps", request, call)
-        return answer or self.write("AppendSteps", request, call, operation)
+        if answer is None:
+            answer = self.write("AppendSteps", request, call, operation)
+            if answer.hindsight_job_id and answer.hindsight_steps == answer.step_count:
+                self.jobs.add(HindsightJob(id=answer.hindsight_job_id, task_id=id))
+        return answer
 
     def get_task(self, request: GetTaskRequest, call: Call) -> Task:
         id = check_id(request.task_id, "task_id")
+        task, steps = self._with_steps(id)
+        return replace(task, derived=derive_state(steps, before=task.step_count - len(steps)))
+
+    def _with_steps(self, id: str) -> tuple[Task, list[Step]]:
+        """A task with the latest steps of its log: those that its state is read from."""
         with self.store.read() as reader:
-            return found(reader.task(id), "task", id, "task_id")
+            task = found(reader.task(id), "task", id, "task_id")
+            after = block_start(task.step_count, _STATE_STEPS, _STATE_BLOCK)
+            return task, list(reader.steps(id, after=after))
 
     def list_tasks(self, request: ListTasksRequest, call: Call) -> ListTasksResponse:
         size = check_page(request.page_size)
@@ -114,10 +147,7 @@ class Tasks(LookingBack):
         id = check_id(request.task_id, "task_id")
         check_range(request.max_tokens, 16, 100_000, "max_tokens")
         check_range(request.with_memories, 0, 50, "with_memories")
-        with self.store.read() as reader:
-            task = found(reader.task(id), "task", id, "task_id")
-            after = max(0, task.step_count - _RENDERED_STEPS)
-            steps = list(reader.steps(id, after=after))
+        task, steps = self._with_steps(id)
         hits = []
         if request.with_memories:
             search = SearchRequest(
@@ -136,23 +166,18 @@ class Tasks(LookingBack):
 
         def operation(writer: Writer) -> HindsightJob:
             task = _running(writer, id)
-            job = writer.put_job(HindsightJob(namespace=task.namespace, task_id=id))
-            writer.put_task(
-                replace(
-                    task,
-                    status=TaskStatus.FINISHED,
-                    outcome=request.outcome,
-                    finish_time=writer.now,
-                    hindsight_job_id=job.id,
-                )
-            )
+            job, task = queue_job(writer, task, JobTrigger.FINISH)
+            task = replace(task, status=TaskStatus.FINISHED, outcome=request.outcome)
+            writer.put_task(replace(task, finish_time=writer.now))
             return job
 
-        job: HindsightJob | None = self.answered("FinishTask", request, call)
-        if job is None:
-            job = self.write("FinishTask", request, call, operation)
-            self.enqueue(job.id)
-        return self.wait_for_job(job.id, call) if request.wait else job
+        answer: HindsightJob | None = self.answered("FinishTask", request, call)
+        job = answer or self.write("FinishTask", request, call, operation)
+        return self.started(job, request.wait, call)
+
+
+def _tokens(step: Step) -> int:
+    return sum(map(rust_core.count_tokens, (step.text, step.tool, str(step.arguments or ""), step.result)))
 
 
 def _running(reader: Reader, id: str) -> Task:

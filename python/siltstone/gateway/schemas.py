@@ -97,6 +97,7 @@ STEP = record(
         "result": text("What the tool gave back."),
         "is_error": flag("Whether the result is a failure."),
         "time": time("When."),
+        "remember": flag("Keep what this step says as a memory."),
     },
     description="An action and what it gave are one step.",
 )

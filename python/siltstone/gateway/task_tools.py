@@ -20,6 +20,7 @@ START = Tool(
             "goal": text("What is to be reached.", minLength=1),
             "namespace": text('Where it belongs, a path such as "team/agent-a".', default="default"),
             "task_type": text('Kind of task, as "database-migration".'),
+            "hindsight_every": whole("Draw lessons from it after so many steps too; 0: never.", 0, 10_000),
         },
         ["goal"],
     ),
@@ -65,7 +66,8 @@ APPEND = Tool(
     title="Log steps of a task",
     description=(
         "Add what you did to the task's log; lessons are drawn from it later. Failures are worth as much as "
-        "successes. Returns the task.\n"
+        'successes. Set "remember" on a step whose text is worth keeping as a memory of its own. Returns the '
+        "task.\n"
         'Example: {"task_id": "0197a3c4-…", "steps": [{"tool": "bash", "arguments": {"command": "make '
         'test"}, "result": "2 failed", "is_error": true}]}'
     ),
@@ -91,7 +93,8 @@ RENDER = Tool(
     title="Read a task",
     description=(
         "Read the task's state as text, to go on with it after a pause or a lost context. Returns at most "
-        "max_tokens tokens, with the most useful memories for its goal if you ask for some.\n"
+        "max_tokens tokens, with the most useful memories for its goal if you ask for some. What you set "
+        "yourself is there word for word; the rest is read from the log.\n"
         'Example: {"task_id": "0197a3c4-…", "max_tokens": 600, "with_memories": 3}'
     ),
     input_schema=record(

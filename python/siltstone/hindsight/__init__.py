@@ -10,17 +10,26 @@ from siltstone.hindsight.extraction import EXTRACTOR, look_back
 from siltstone.hindsight.extractor import Extraction, Extractor
 from siltstone.hindsight.instructions import flags_of
 from siltstone.hindsight.reading import Reading, read_trajectory
+from siltstone.hindsight.remembering import asks_to_remember, is_note, remembered_lessons
 from siltstone.hindsight.rendering import lesson_text, summarize_run
+from siltstone.hindsight.state import block_start, derive_state, essential_goal, step_line
 
 __all__ = [
     "EXTRACTOR",
     "Extraction",
     "Extractor",
     "Reading",
+    "asks_to_remember",
+    "block_start",
+    "derive_state",
+    "essential_goal",
     "flags_of",
+    "is_note",
     "lesson_text",
     "look_back",
     "read_trajectory",
+    "remembered_lessons",
+    "step_line",
     "summarize_run",
     "trajectory_digest",
 ]

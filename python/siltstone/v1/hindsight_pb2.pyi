@@ -20,12 +20,27 @@ class JobState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     JOB_STATE_DONE: _ClassVar[JobState]
     JOB_STATE_FAILED: _ClassVar[JobState]
     JOB_STATE_CANCELLED: _ClassVar[JobState]
+
+class JobTrigger(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    JOB_TRIGGER_UNSPECIFIED: _ClassVar[JobTrigger]
+    JOB_TRIGGER_FINISH: _ClassVar[JobTrigger]
+    JOB_TRIGGER_TURNS: _ClassVar[JobTrigger]
+    JOB_TRIGGER_REMEMBER: _ClassVar[JobTrigger]
+    JOB_TRIGGER_IDLE: _ClassVar[JobTrigger]
+    JOB_TRIGGER_REQUEST: _ClassVar[JobTrigger]
 JOB_STATE_UNSPECIFIED: JobState
 JOB_STATE_QUEUED: JobState
 JOB_STATE_RUNNING: JobState
 JOB_STATE_DONE: JobState
 JOB_STATE_FAILED: JobState
 JOB_STATE_CANCELLED: JobState
+JOB_TRIGGER_UNSPECIFIED: JobTrigger
+JOB_TRIGGER_FINISH: JobTrigger
+JOB_TRIGGER_TURNS: JobTrigger
+JOB_TRIGGER_REMEMBER: JobTrigger
+JOB_TRIGGER_IDLE: JobTrigger
+JOB_TRIGGER_REQUEST: JobTrigger
 
 class ExtractedLesson(_message.Message):
     __slots__ = ("lesson", "task_type", "outcome", "tools_used", "tags", "confidence")
@@ -68,7 +83,7 @@ class Hindsight(_message.Message):
     def __init__(self, lessons: _Optional[_Iterable[_Union[ExtractedLesson, _Mapping]]] = ..., receipts: _Optional[_Iterable[_Union[_memory_pb2.WriteReceipt, _Mapping]]] = ..., summary: _Optional[str] = ..., summary_tokens: _Optional[int] = ..., outcome: _Optional[_Union[_memory_pb2.Outcome, str]] = ..., steps: _Optional[int] = ..., format: _Optional[str] = ..., extractor: _Optional[str] = ..., skipped: _Optional[_Iterable[str]] = ..., flags: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class HindsightJob(_message.Message):
-    __slots__ = ("id", "namespace", "task_id", "state", "attempts", "error", "create_time", "update_time", "hindsight")
+    __slots__ = ("id", "namespace", "task_id", "state", "attempts", "error", "create_time", "update_time", "hindsight", "trigger", "progress", "retry_time")
     ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
@@ -78,6 +93,9 @@ class HindsightJob(_message.Message):
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
     HINDSIGHT_FIELD_NUMBER: _ClassVar[int]
+    TRIGGER_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    RETRY_TIME_FIELD_NUMBER: _ClassVar[int]
     id: str
     namespace: str
     task_id: str
@@ -87,7 +105,10 @@ class HindsightJob(_message.Message):
     create_time: _timestamp_pb2.Timestamp
     update_time: _timestamp_pb2.Timestamp
     hindsight: Hindsight
-    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[str] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[int] = ..., error: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hindsight: _Optional[_Union[Hindsight, _Mapping]] = ...) -> None: ...
+    trigger: JobTrigger
+    progress: float
+    retry_time: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., task_id: _Optional[str] = ..., state: _Optional[_Union[JobState, str]] = ..., attempts: _Optional[int] = ..., error: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hindsight: _Optional[_Union[Hindsight, _Mapping]] = ..., trigger: _Optional[_Union[JobTrigger, str]] = ..., progress: _Optional[float] = ..., retry_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SummarizeTrajectoryRequest(_message.Message):
     __slots__ = ("trajectory", "data", "goal", "outcome", "namespace", "max_tokens", "dry_run", "task_id", "request_id")
@@ -110,6 +131,16 @@ class SummarizeTrajectoryRequest(_message.Message):
     task_id: str
     request_id: str
     def __init__(self, trajectory: _Optional[_Union[_trajectory_pb2.Trajectory, _Mapping]] = ..., data: _Optional[str] = ..., goal: _Optional[str] = ..., outcome: _Optional[_Union[_memory_pb2.Outcome, str]] = ..., namespace: _Optional[str] = ..., max_tokens: _Optional[int] = ..., dry_run: _Optional[bool] = ..., task_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class CreateHindsightJobRequest(_message.Message):
+    __slots__ = ("task_id", "wait", "request_id")
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    WAIT_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    task_id: str
+    wait: bool
+    request_id: str
+    def __init__(self, task_id: _Optional[str] = ..., wait: _Optional[bool] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class GetHindsightJobRequest(_message.Message):
     __slots__ = ("id",)

@@ -40,6 +40,11 @@ class HindsightServiceStub:
                 request_serializer=siltstone_dot_v1_dot_hindsight__pb2.SummarizeTrajectoryRequest.SerializeToString,
                 response_deserializer=siltstone_dot_v1_dot_hindsight__pb2.Hindsight.FromString,
                 _registered_method=True)
+        self.CreateHindsightJob = channel.unary_unary(
+                '/siltstone.v1.HindsightService/CreateHindsightJob',
+                request_serializer=siltstone_dot_v1_dot_hindsight__pb2.CreateHindsightJobRequest.SerializeToString,
+                response_deserializer=siltstone_dot_v1_dot_hindsight__pb2.HindsightJob.FromString,
+                _registered_method=True)
         self.GetHindsightJob = channel.unary_unary(
                 '/siltstone.v1.HindsightService/GetHindsightJob',
                 request_serializer=siltstone_dot_v1_dot_hindsight__pb2.GetHindsightJobRequest.SerializeToString,
@@ -69,6 +74,15 @@ class HindsightServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateHindsightJob(self, request, context):
+        """Queues looking back over a task now, running or finished; over its steps so far.
+        Errors: NOT_FOUND; FAILED_PRECONDITION where it has no steps (NO_STEPS), or its steps were dropped
+        (COMPRESSED).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetHindsightJob(self, request, context):
         """Returns a job.
         Errors: NOT_FOUND.
@@ -86,8 +100,8 @@ class HindsightServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CancelHindsightJob(self, request, context):
-        """Cancels a job that waits.
-        Errors: NOT_FOUND; FAILED_PRECONDITION once it runs or is done.
+        """Cancels a job that waits or runs; what it found is not kept.
+        Errors: NOT_FOUND; FAILED_PRECONDITION once it is done or failed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -100,6 +114,11 @@ def add_HindsightServiceServicer_to_server(servicer, server):
                     servicer.SummarizeTrajectory,
                     request_deserializer=siltstone_dot_v1_dot_hindsight__pb2.SummarizeTrajectoryRequest.FromString,
                     response_serializer=siltstone_dot_v1_dot_hindsight__pb2.Hindsight.SerializeToString,
+            ),
+            'CreateHindsightJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateHindsightJob,
+                    request_deserializer=siltstone_dot_v1_dot_hindsight__pb2.CreateHindsightJobRequest.FromString,
+                    response_serializer=siltstone_dot_v1_dot_hindsight__pb2.HindsightJob.SerializeToString,
             ),
             'GetHindsightJob': grpc.unary_unary_rpc_method_handler(
                     servicer.GetHindsightJob,
@@ -145,6 +164,33 @@ class HindsightService:
             '/siltstone.v1.HindsightService/SummarizeTrajectory',
             siltstone_dot_v1_dot_hindsight__pb2.SummarizeTrajectoryRequest.SerializeToString,
             siltstone_dot_v1_dot_hindsight__pb2.Hindsight.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateHindsightJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/siltstone.v1.HindsightService/CreateHindsightJob',
+            siltstone_dot_v1_dot_hindsight__pb2.CreateHindsightJobRequest.SerializeToString,
+            siltstone_dot_v1_dot_hindsight__pb2.HindsightJob.FromString,
             options,
             channel_credentials,
             insecure,

@@ -23,8 +23,26 @@ TASK_STATUS_UNSPECIFIED: TaskStatus
 TASK_STATUS_RUNNING: TaskStatus
 TASK_STATUS_FINISHED: TaskStatus
 
+class DerivedState(_message.Message):
+    __slots__ = ("steps_done", "dropped", "findings", "open_points", "current_hypothesis", "last_error", "last_error_step")
+    STEPS_DONE_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_FIELD_NUMBER: _ClassVar[int]
+    FINDINGS_FIELD_NUMBER: _ClassVar[int]
+    OPEN_POINTS_FIELD_NUMBER: _ClassVar[int]
+    CURRENT_HYPOTHESIS_FIELD_NUMBER: _ClassVar[int]
+    LAST_ERROR_FIELD_NUMBER: _ClassVar[int]
+    LAST_ERROR_STEP_FIELD_NUMBER: _ClassVar[int]
+    steps_done: _containers.RepeatedScalarFieldContainer[str]
+    dropped: int
+    findings: _containers.RepeatedScalarFieldContainer[str]
+    open_points: _containers.RepeatedScalarFieldContainer[str]
+    current_hypothesis: str
+    last_error: str
+    last_error_step: int
+    def __init__(self, steps_done: _Optional[_Iterable[str]] = ..., dropped: _Optional[int] = ..., findings: _Optional[_Iterable[str]] = ..., open_points: _Optional[_Iterable[str]] = ..., current_hypothesis: _Optional[str] = ..., last_error: _Optional[str] = ..., last_error_step: _Optional[int] = ...) -> None: ...
+
 class Task(_message.Message):
-    __slots__ = ("id", "namespace", "goal", "task_type", "status", "outcome", "steps_done", "current_hypothesis", "pending", "findings", "variables", "step_count", "create_time", "update_time", "finish_time", "hindsight_job_id", "revision")
+    __slots__ = ("id", "namespace", "goal", "task_type", "status", "outcome", "steps_done", "current_hypothesis", "pending", "findings", "variables", "step_count", "create_time", "update_time", "finish_time", "hindsight_job_id", "revision", "step_tokens", "hindsight_every", "hindsight_steps", "memory_ids", "compress_time", "derived")
     class VariablesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -49,6 +67,12 @@ class Task(_message.Message):
     FINISH_TIME_FIELD_NUMBER: _ClassVar[int]
     HINDSIGHT_JOB_ID_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    STEP_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    HINDSIGHT_EVERY_FIELD_NUMBER: _ClassVar[int]
+    HINDSIGHT_STEPS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    COMPRESS_TIME_FIELD_NUMBER: _ClassVar[int]
+    DERIVED_FIELD_NUMBER: _ClassVar[int]
     id: str
     namespace: str
     goal: str
@@ -66,19 +90,27 @@ class Task(_message.Message):
     finish_time: _timestamp_pb2.Timestamp
     hindsight_job_id: str
     revision: int
-    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., goal: _Optional[str] = ..., task_type: _Optional[str] = ..., status: _Optional[_Union[TaskStatus, str]] = ..., outcome: _Optional[_Union[_memory_pb2.Outcome, str]] = ..., steps_done: _Optional[_Iterable[str]] = ..., current_hypothesis: _Optional[str] = ..., pending: _Optional[_Iterable[str]] = ..., findings: _Optional[_Iterable[str]] = ..., variables: _Optional[_Mapping[str, str]] = ..., step_count: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finish_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hindsight_job_id: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
+    step_tokens: int
+    hindsight_every: int
+    hindsight_steps: int
+    memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    compress_time: _timestamp_pb2.Timestamp
+    derived: DerivedState
+    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., goal: _Optional[str] = ..., task_type: _Optional[str] = ..., status: _Optional[_Union[TaskStatus, str]] = ..., outcome: _Optional[_Union[_memory_pb2.Outcome, str]] = ..., steps_done: _Optional[_Iterable[str]] = ..., current_hypothesis: _Optional[str] = ..., pending: _Optional[_Iterable[str]] = ..., findings: _Optional[_Iterable[str]] = ..., variables: _Optional[_Mapping[str, str]] = ..., step_count: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finish_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hindsight_job_id: _Optional[str] = ..., revision: _Optional[int] = ..., step_tokens: _Optional[int] = ..., hindsight_every: _Optional[int] = ..., hindsight_steps: _Optional[int] = ..., memory_ids: _Optional[_Iterable[str]] = ..., compress_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., derived: _Optional[_Union[DerivedState, _Mapping]] = ...) -> None: ...
 
 class StartTaskRequest(_message.Message):
-    __slots__ = ("goal", "namespace", "task_type", "request_id")
+    __slots__ = ("goal", "namespace", "task_type", "request_id", "hindsight_every")
     GOAL_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     TASK_TYPE_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    HINDSIGHT_EVERY_FIELD_NUMBER: _ClassVar[int]
     goal: str
     namespace: str
     task_type: str
     request_id: str
-    def __init__(self, goal: _Optional[str] = ..., namespace: _Optional[str] = ..., task_type: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+    hindsight_every: int
+    def __init__(self, goal: _Optional[str] = ..., namespace: _Optional[str] = ..., task_type: _Optional[str] = ..., request_id: _Optional[str] = ..., hindsight_every: _Optional[int] = ...) -> None: ...
 
 class UpdateTaskRequest(_message.Message):
     __slots__ = ("task", "update_mask", "revision", "request_id")

@@ -95,7 +95,8 @@ class TaskServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AppendSteps(self, request, context):
-        """Adds steps to the log of a task; the store numbers them.
+        """Adds steps to the log of a task; the store numbers them. Queues looking back over it when a step asks to
+        be remembered, and after every hindsight_every steps.
         Errors: NOT_FOUND; FAILED_PRECONDITION once it is finished.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -103,7 +104,7 @@ class TaskServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetTask(self, request, context):
-        """Returns a task.
+        """Returns a task, with the state that rules read from its steps.
         Errors: NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

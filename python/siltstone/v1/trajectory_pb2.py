@@ -27,7 +27,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from siltstone.v1 import memory_pb2 as siltstone_dot_v1_dot_memory__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dsiltstone/v1/trajectory.proto\x12\x0csiltstone.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19siltstone/v1/memory.proto\"\xcc\x01\n\x04Step\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12 \n\x04role\x18\x02 \x01(\x0e\x32\x12.siltstone.v1.Role\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x0c\n\x04tool\x18\x04 \x01(\t\x12*\n\targuments\x18\x05 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x0e\n\x06result\x18\x06 \x01(\t\x12\x10\n\x08is_error\x18\x07 \x01(\x08\x12(\n\x04time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x94\x01\n\nTrajectory\x12\x0c\n\x04goal\x18\x01 \x01(\t\x12&\n\x07outcome\x18\x02 \x01(\x0e\x32\x15.siltstone.v1.Outcome\x12!\n\x05steps\x18\x03 \x03(\x0b\x32\x12.siltstone.v1.Step\x12\n\n\x02id\x18\x04 \x01(\t\x12\x11\n\ttask_type\x18\x05 \x01(\t\x12\x0e\n\x06\x66ormat\x18\x06 \x01(\t*[\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bROLE_SYSTEM\x10\x01\x12\r\n\tROLE_USER\x10\x02\x12\x0e\n\nROLE_AGENT\x10\x03\x12\r\n\tROLE_TOOL\x10\x04\x42*\n\x0csiltstone.v1P\x01Z\x18siltstone/v1;siltstonev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dsiltstone/v1/trajectory.proto\x12\x0csiltstone.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19siltstone/v1/memory.proto\"\xde\x01\n\x04Step\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12 \n\x04role\x18\x02 \x01(\x0e\x32\x12.siltstone.v1.Role\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x0c\n\x04tool\x18\x04 \x01(\t\x12*\n\targuments\x18\x05 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x0e\n\x06result\x18\x06 \x01(\t\x12\x10\n\x08is_error\x18\x07 \x01(\x08\x12(\n\x04time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08remember\x18\t \x01(\x08\"\x94\x01\n\nTrajectory\x12\x0c\n\x04goal\x18\x01 \x01(\t\x12&\n\x07outcome\x18\x02 \x01(\x0e\x32\x15.siltstone.v1.Outcome\x12!\n\x05steps\x18\x03 \x03(\x0b\x32\x12.siltstone.v1.Step\x12\n\n\x02id\x18\x04 \x01(\t\x12\x11\n\ttask_type\x18\x05 \x01(\t\x12\x0e\n\x06\x66ormat\x18\x06 \x01(\t*[\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bROLE_SYSTEM\x10\x01\x12\r\n\tROLE_USER\x10\x02\x12\x0e\n\nROLE_AGENT\x10\x03\x12\r\n\tROLE_TOOL\x10\x04\x42*\n\x0csiltstone.v1P\x01Z\x18siltstone/v1;siltstonev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,10 +35,10 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'siltstone.v1.trajectory_pb2
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\014siltstone.v1P\001Z\030siltstone/v1;siltstonev1'
-  _globals['_ROLE']._serialized_start=495
-  _globals['_ROLE']._serialized_end=586
+  _globals['_ROLE']._serialized_start=513
+  _globals['_ROLE']._serialized_end=604
   _globals['_STEP']._serialized_start=138
-  _globals['_STEP']._serialized_end=342
-  _globals['_TRAJECTORY']._serialized_start=345
-  _globals['_TRAJECTORY']._serialized_end=493
+  _globals['_STEP']._serialized_end=360
+  _globals['_TRAJECTORY']._serialized_start=363
+  _globals['_TRAJECTORY']._serialized_end=511
 # @@protoc_insertion_point(module_scope)

@@ -26,7 +26,7 @@ ROLE_AGENT: Role
 ROLE_TOOL: Role
 
 class Step(_message.Message):
-    __slots__ = ("number", "role", "text", "tool", "arguments", "result", "is_error", "time")
+    __slots__ = ("number", "role", "text", "tool", "arguments", "result", "is_error", "time", "remember")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -35,6 +35,7 @@ class Step(_message.Message):
     RESULT_FIELD_NUMBER: _ClassVar[int]
     IS_ERROR_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
+    REMEMBER_FIELD_NUMBER: _ClassVar[int]
     number: int
     role: Role
     text: str
@@ -43,7 +44,8 @@ class Step(_message.Message):
     result: str
     is_error: bool
     time: _timestamp_pb2.Timestamp
-    def __init__(self, number: _Optional[int] = ..., role: _Optional[_Union[Role, str]] = ..., text: _Optional[str] = ..., tool: _Optional[str] = ..., arguments: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., result: _Optional[str] = ..., is_error: _Optional[bool] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    remember: bool
+    def __init__(self, number: _Optional[int] = ..., role: _Optional[_Union[Role, str]] = ..., text: _Optional[str] = ..., tool: _Optional[str] = ..., arguments: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., result: _Optional[str] = ..., is_error: _Optional[bool] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., remember: _Optional[bool] = ...) -> None: ...
 
 class Trajectory(_message.Message):
     __slots__ = ("goal", "outcome", "steps", "id", "task_type", "format")

@@ -11,7 +11,7 @@ from siltstone.hindsight.untrusted import arguments_of, invalid, outcome_of, req
 from siltstone.model import Role, Step
 
 NAME = "siltstone"
-_FIELDS = {"number", "role", "text", "tool", "arguments", "result", "is_error", "time"}
+_FIELDS = {"number", "role", "text", "tool", "arguments", "result", "is_error", "time", "remember"}
 
 
 def is_own_step(value: Any) -> bool:
@@ -64,6 +64,10 @@ def _steps(log: Log) -> list[Step]:
         given = entry.get("is_error")
         if given is not None and not isinstance(given, bool):
             raise invalid(f"{where}.is_error", f"expected true or false, got {type(given).__name__}")
+        remember = entry.get("remember", False)
+        if not isinstance(remember, bool):
+            raise invalid(f"{where}.remember", f"expected true or false, got {type(remember).__name__}")
+        step.remember = remember
         judged = result_failed(step.result, reading=is_reading(step.tool, command_of(step)))
         step.is_error = judged if given is None else given
         steps.append(step)
