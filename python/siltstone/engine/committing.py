@@ -16,7 +16,6 @@ from siltstone.model import Action, Memory, MemoryDraft, OnDuplicate, Related, W
 from siltstone.model.requests import WriteMemoriesResponse
 from siltstone.store import NamespaceRecord, Writer
 
-
 _JUDGED = 4  # newest memories that a draft's text is held against here: others wait for this transaction
 
 
