@@ -110,6 +110,7 @@ def test_a_busy_port_is_an_error_that_names_the_address_and_the_flag(gateway: Ga
         Gateway(address=gateway.address).start()
     assert caught.value.reason == "ADDRESS_IN_USE"
     assert gateway.address in caught.value.message
+    assert "--address" not in caught.value.message.replace("--gateway-address", "")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """Every tool over Streamable HTTP with the SDK's client, which checks results against the output schemas."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+import siltstone
 from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
+from siltstone.config import Settings
 from siltstone.data import from_data
 from siltstone.gateway import Gateway
 from siltstone.gateway.mcp_server import TOOLS, build_server
@@ -225,7 +228,7 @@ async def test_a_path_is_no_trajectory(url: str, fake: Any) -> None:
         ("memory_update", {"id": UNKNOWN_ID, "revision": 0}, "revision", "OUT_OF_RANGE", "at least 1"),
         ("memory_forget", {}, "ids", "INVALID_ARGUMENT", "exactly one"),
         ("memory_forget", {"id": "a", "ids": ["b"]}, "ids", "INVALID_ARGUMENT", "id and ids"),
-        ("task_update", {"task_id": "x"}, "task_id", "TASK_NOT_FOUND", "task_id: no task 'x'"),
+        ("task_update", {"task_id": "x", "pending": []}, "task_id", "TASK_NOT_FOUND", "no task 'x'"),
         (
             "task_append",
             {"task_id": "x", "steps": [{"role": "BOT"}]},
@@ -368,3 +371,33 @@ async def test_the_arguments_of_a_search_reach_the_service_as_they_were_given(fa
     expected = {**given, "filter": given["filters"], "namespaces": ["a", "b"]}
     del expected["filters"], expected["namespace"]
     assert fake.seen == [from_data(SearchRequest, expected)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "named"),
+    [
+        ("memory_update", {"id": UNKNOWN_ID}, {"content", "tags", "valid_until", "clear"}),
+        ("memory_update", {"id": UNKNOWN_ID, "revision": 2}, {"content", "confidence", "clear"}),
+        ("task_update", {"task_id": UNKNOWN_ID, "revision": 2}, {"pending", "findings", "variables"}),
+    ],
+)
+async def test_an_update_of_nothing_is_refused_by_the_names_the_tool_has(
+    url: str, fake: Any, tool: str, arguments: dict[str, Any], named: set[str]
+) -> None:
+    async with Client(url) as client:
+        error = await bad(client, tool, arguments)
+    assert error["reason"] == "INVALID_ARGUMENT"
+    known = TOOLS[tool].input_schema["properties"].keys()
+    given = error["message"].partition("at least one of ")[2].split(", ")
+    assert named <= set(given) <= known
+
+
+async def test_a_field_that_cannot_be_emptied_is_told_by_the_name_of_the_argument(tmp_path: Path) -> None:
+    with siltstone.open(tmp_path, settings=Settings(embedding_model="hashing")) as mem:
+        id = mem.write("x").memory.id
+        for given in (["namespace"], []):
+            with pytest.raises(siltstone.InvalidArgumentError) as caught:
+                mem.update(id, clear=given)
+            error = TOOLS["memory_update"].in_own_words(caught.value)
+            assert error.field == "clear"
+            assert "update_mask" not in error.message

@@ -230,7 +230,8 @@ UPDATE = Tool(
     output=Memory,
     run=lambda memories, given: memories.update(**given),
     render=readable.updated,
-    renames={"memory.": ""},
+    renames={"memory.": "", "update_mask": "clear"},
+    needs_one_of=("content", *_FACTS, "clear"),
     destructive=True,
 )
 

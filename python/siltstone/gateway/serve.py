@@ -124,7 +124,7 @@ class Gateway:
             if error.errno == errno.EADDRINUSE:
                 raise FailedPreconditionError(
                     f"address: {self.address} is in use by another program; stop that or choose another port "
-                    "with --gateway-address (siltstone up) or --address (siltstone gateway)",
+                    "with --gateway-address",
                     reason="ADDRESS_IN_USE",
                     field="address",
                 ) from None

@@ -58,6 +58,7 @@ UPDATE = Tool(
     run=lambda memories, given: memories.update_task(**given),
     render=readable.task,
     renames={"task.id": "task_id", "task.": ""},
+    needs_one_of=("steps_done", "current_hypothesis", "pending", "findings", "variables"),
     destructive=True,
 )
 

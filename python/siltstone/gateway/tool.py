@@ -1,7 +1,7 @@
 """What a tool is, and the checks each call passes before it reaches the service."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
@@ -31,7 +31,8 @@ class Tool:
 
     `run` takes the client (any `siltstone.Api` whose methods are awaitable) and checked arguments and gives
     an object of the model, of type `output`; `render` says it as text. `renames` turns the beginning of a
-    field's path in the service's errors into this tool's name for it.
+    field's path in the service's errors into this tool's name for it. Of `needs_one_of` a call gives one or
+    more; the input schema cannot say so in a way that all clients read.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Tool:
     run: Callable[[Any, Arguments], Awaitable[Any]]
     render: Callable[[Any], str]
     renames: Mapping[str, str] = field(default_factory=dict)
+    needs_one_of: Sequence[str] = ()
     read_only: bool = False
     destructive: bool = False
 
@@ -64,6 +66,9 @@ class Tool:
         except RecursionError:
             raise InvalidArgumentError("arguments: nested too deeply; flatten them") from None
         if not faults:
+            if self.needs_one_of and not any(name in arguments for name in self.needs_one_of):
+                names = ", ".join(self.needs_one_of)
+                raise InvalidArgumentError(f"arguments: nothing to change; give at least one of {names}")
             return
         # A wrong name is usually why another is missing: say it first.
         faults.sort(key=lambda f: (f.reason != "UNKNOWN_FIELD", f.field))
