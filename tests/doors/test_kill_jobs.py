@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ def log_of(number: int) -> list[dict[str, object]]:
 
 
 @pytest.fixture
-def killed(tmp_path: Path) -> Iterator[tuple[Path, dict[str, int]]]:
+def killed(tmp_path: Path) -> tuple[Path, dict[str, int]]:
     """A data directory whose server died in the middle of jobs; task id → steps acknowledged."""
     acknowledged: dict[str, int] = {}
     with running_server(tmp_path) as (process, address):
@@ -53,7 +52,7 @@ def killed(tmp_path: Path) -> Iterator[tuple[Path, dict[str, int]]]:
         os.kill(process.pid, signal.SIGKILL)
         thread.join(BOUND)
         assert not thread.is_alive()
-    yield tmp_path, acknowledged
+    return tmp_path, acknowledged
 
 
 @pytest.mark.timeout(180)

@@ -269,7 +269,9 @@ def test_what_a_job_found_and_that_it_is_done_are_one_commit(mem: Local) -> None
         def keep(writer: Writer) -> Hindsight:
             receipts = write(writer).receipts
             with engine.store.read() as outside:
-                seen.append((outside.memory(receipts[0].memory.id) is None, outside.job(job.id).state == "RUNNING"))  # type: ignore[union-attr]
+                current = outside.job(job.id)
+                assert current is not None
+                seen.append((outside.memory(receipts[0].memory.id) is None, current.state == "RUNNING"))
             return Hindsight(receipts=receipts)
 
         return keep

@@ -172,6 +172,18 @@ def test_what_is_no_trajectory_is_refused(mem: Local, source: object) -> None:
         mem.summarize_trajectory(source)  # type: ignore[arg-type]
 
 
+def test_finishing_a_task_costs_its_caller_one_commit(tmp_path: object) -> None:
+    from siltstone.config import Settings
+
+    settings = Settings(embedding_model="hashing", hindsight_workers=0)
+    with siltstone.open(f"{tmp_path}/data", settings=settings) as mem:
+        task = mem.start_task("x")
+        mem.append_steps(task.id, STEPS)
+        before = mem.engine.store.info().seq
+        assert mem.finish_task(task.id, "SUCCESS").trigger == "FINISH"
+        assert mem.engine.store.info().seq == before + 1
+
+
 def test_lists_of_tasks_come_in_pages(mem: Local) -> None:
     ids = [mem.start_task(f"goal {i}").id for i in range(5)]
     first = mem.list_tasks(page_size=3)

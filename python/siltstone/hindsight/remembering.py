@@ -22,7 +22,8 @@ _CHARACTERS = 20_000
 _END = r"(?=\s*(?:[.!:;,]|$))"
 _ASKS = re.compile(
     # "Remember this", "please remember that: …", "you should remember this", "I'll remember this"
-    r"(?:^|[.!?:;,\-]\s+|\b(?:please|let'?s|must|should|shall|will|need to|have to|to|so|and|also)\s+"
+    r"(?:(?:^|[.!?:;,\-]\s+|[。！？；，：]\s?)[\"'“‘(*_#> -]{0,6}"
+    r"|\b(?:please|let'?s|must|should|shall|will|need to|have to|to|so|and|also)\s+"
     rf"|\b(?:I|we|you)'ll\s+)remember(?:\s+(?:this|the following)\b|\s+(?:that|it|these|those){_END}|\s*:)"
     r"|\bnote (?:to self|for (?:the )?(?:next time|future|later))\b|\bfor (?:the )?next time\s*[:,]"
     r"|\bfor future reference\b|\b(?:keep|bear) (?:this|that|it) in mind\b"

@@ -92,7 +92,7 @@ class HindsightServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListHindsightJobs(self, request, context):
-        """Returns a page of jobs, newest first.
+        """Returns a page of jobs, in the order they were queued.
         Errors: INVALID_ARGUMENT for a page_token of another list.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

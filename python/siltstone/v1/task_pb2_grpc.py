@@ -128,7 +128,7 @@ class TaskServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTasks(self, request, context):
-        """Returns a page of tasks, newest first.
+        """Returns a page of tasks, in the order they were opened.
         Errors: NOT_FOUND for an unknown namespace; INVALID_ARGUMENT for a page_token of another list.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
