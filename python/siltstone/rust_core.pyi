@@ -31,7 +31,8 @@ class Index:
 
     def create(self, collection: int, dimension: int, applied_seq: int) -> None:
         """Make an empty collection of vectors with `dimension` (1..=4096) that has applied the store up to
-        `applied_seq`; replaces one of the same number."""
+        `applied_seq`; replaces one of the same number. OSError when that one's snapshot cannot be deleted:
+        the new collection is there all the same."""
 
     def load(self, collection: int, dimension: int) -> int | None:
         """Load a collection from its snapshot and return its applied_seq. None, and nothing loaded, when the
@@ -42,7 +43,8 @@ class Index:
         Searches go on meanwhile."""
 
     def drop(self, collection: int, *, delete_snapshot: bool = False) -> None:
-        """Forget a collection; no error when it is not loaded."""
+        """Forget a collection; no error when it is not loaded. OSError when its snapshot cannot be deleted: it is
+        forgotten all the same."""
 
     def loaded(self, collection: int) -> bool: ...
     def apply(self, collection: int, seq: int, puts: list[tuple[bytes, bytes]], removes: list[bytes]) -> None:

@@ -43,11 +43,11 @@ impl Index {
 
     pub fn create(&self, number: u64, dimension: usize, applied_seq: i64) -> Result<()> {
         check_dimension(dimension)?;
-        // A snapshot of what is replaced must not come back after a crash.
-        self.drop(number, true)?;
+        // A snapshot of what is replaced must not come back after a crash; the caller hears when it may.
+        let deleted = self.drop(number, true);
         let collection = Collection::new(number, State::new(dimension, applied_seq), self.limits);
         self.collections.write().insert(number, collection);
-        Ok(())
+        deleted
     }
 
     pub fn load(&self, number: u64, dimension: usize) -> Result<Option<i64>> {

@@ -42,20 +42,14 @@ class Admin(Tasks):
             return answer
         with self.store.read() as reader:
             known_namespace(reader, request.name, "name")
-        gone: list[int] = []
 
         def operation(writer: Writer) -> DeleteNamespaceResponse:
             record = known_namespace(writer, request.name, "name")
             memories = writer.count_memories(record.number)
             writer.delete_namespace(record.number)
-            # Not the number seen above: the name may have been deleted and taken again since.
-            gone[:] = [record.number]
             return DeleteNamespaceResponse(memories=memories)
 
-        response = self.write("DeleteNamespace", request, call, operation)
-        for number in gone:
-            self.collections.delete(number)
-        return response
+        return self.write("DeleteNamespace", request, call, operation)
 
     def get_stats(self, request: GetStatsRequest, call: Call) -> Stats:
         with self.store.read() as reader:

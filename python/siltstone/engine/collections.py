@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from siltstone.errors import NotFoundError
+from siltstone.errors import NotFoundError, UnavailableError
 from siltstone.rust_core import Index
 from siltstone.store import Change, NamespaceRecord, Reader, Store
 from siltstone.store.records import to_microseconds
@@ -23,6 +23,7 @@ _BELOW_ALL_COMMITS = -(2**62)
 _CHUNK = 1000  # memories handed to the core at a time while rebuilding
 _SNAPSHOT_AFTER = 10_000  # commits applied since the last snapshot that make a new one worth its writing
 _SNAPSHOT_EVERY_S = 30.0
+_LOADS = 5  # tries: a collection may be reset while it is loaded
 
 
 class Collections:
@@ -36,7 +37,6 @@ class Collections:
         self._births: dict[int, int] = {}  # namespace number → when it was made, for `_Label`
         self._apply_lock = threading.Lock()  # held by whoever changes collections
         self._load_locks: dict[int, threading.Lock] = {}
-        self._deleted: set[int] = set()
         self._stop = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="siltstone-snapshots", daemon=True)
 
@@ -51,7 +51,10 @@ class Collections:
                 label = _read_label(self._directory, int(number))
                 # Now, before this store has commits that the snapshot's store had under the same numbers.
                 if label is None or label.birth != births.get(int(number)) or label.seq > seq:
-                    file.unlink(missing_ok=True)
+                    try:
+                        file.unlink(missing_ok=True)
+                    except OSError as error:
+                        log.warning("%s cannot be deleted: %s", file, error)
         self._keeper.start()
 
     def ready(self, namespace: NamespaceRecord) -> bool:
@@ -59,20 +62,36 @@ class Collections:
         number, dimension = namespace.number, namespace.embedding_dimension
         if number in self._ready:
             return True
-        if not dimension or number in self._deleted:
+        if not dimension:
             return False
         with self._apply_lock:
             load_lock = self._load_locks.setdefault(number, threading.Lock())
         with load_lock:
-            if number not in self._ready:
-                self._load(namespace)
+            for _ in range(_LOADS):
+                if number in self._ready:
+                    return True
+                try:
+                    self._load(namespace)
+                except KeyError:
+                    continue  # reset or deleted meanwhile: the store tells which
+                except NotFoundError:
+                    # Deleted. The applier may have been told so before there was a collection to drop.
+                    with self._apply_lock:
+                        self._forget(number)
+                    return False
+        if number not in self._ready:
+            raise UnavailableError(
+                f"the index of {namespace.name!r} was reset while it was loaded; try again"
+            )
         return True
 
     def apply(self, changes: list[Change]) -> None:
         """Carry commits over to the index, in order. Never fails: a collection that refuses is dropped."""
         with self._apply_lock:
             for change in changes:
-                if change.namespace in self._ready:
+                if change.deleted:
+                    self._forget(change.namespace)
+                elif change.namespace in self._ready:
                     try:
                         self.index.apply(change.namespace, change.seq, change.puts, change.removes)
                     except Exception:
@@ -83,11 +102,6 @@ class Collections:
         """Forget a collection and its snapshot; it is rebuilt when next needed."""
         with self._apply_lock:
             self._drop(number)
-
-    def delete(self, number: int) -> None:
-        """The namespace is gone for good: so is its collection."""
-        self._deleted.add(number)
-        self.reset(number)
 
     def bytes(self, number: int) -> int:
         """Memory the collection takes; 0 while it is not loaded."""
@@ -145,27 +159,41 @@ class Collections:
             with self._store.read() as reader:
                 if not _catch_up(reader, self.index, number, self.index.status(number).applied_seq):
                     raise RuntimeError(f"the change log ends before the rebuilt index of namespace {number}")
-            if number in self._deleted:
-                self._drop(number)
-            else:
-                self._births[number] = birth
-                self._ready[number] = -1 if applied is None else applied
+            self._births[number] = birth
+            self._ready[number] = -1 if applied is None else applied
 
     def _build(self, index: Index, number: int, dimension: int) -> int:
         assert self._store is not None
         with self._store.read() as reader:
             seq = reader.seq
             # The chunks are numbered below 0, where no commit is; the last step is to the commit itself.
-            index.create(number, dimension, _BELOW_ALL_COMMITS)
+            try:
+                index.create(number, dimension, _BELOW_ALL_COMMITS)
+            except OSError as error:  # of its former snapshot; the collection is there all the same
+                log.warning("the snapshot of namespace %d cannot be deleted: %s", number, error)
             for i, chunk in enumerate(_chunks(reader.scan_records(number), _CHUNK), start=1):
                 index.apply(number, _BELOW_ALL_COMMITS + i, chunk, [])
             index.apply(number, seq, [], [])
         return seq
 
     def _drop(self, number: int) -> None:
+        """Never fails: what cannot be deleted is no reason to refuse a commit or a search."""
         self._ready.pop(number, None)
-        self.index.drop(number, delete_snapshot=True)
-        _label_path(self._directory, number).unlink(missing_ok=True)
+        try:
+            # First, since a snapshot without its label is not used.
+            _label_path(self._directory, number).unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("the label of namespace %d cannot be deleted: %s", number, error)
+        try:
+            self.index.drop(number, delete_snapshot=True)
+        except OSError as error:
+            log.warning("the snapshot of namespace %d cannot be deleted: %s", number, error)
+
+    def _forget(self, number: int) -> None:
+        """The namespace is gone for good: so is all that is known of it here."""
+        self._drop(number)
+        self._births.pop(number, None)
+        self._load_locks.pop(number, None)
 
     def _keep(self) -> None:
         while not self._stop.wait(_SNAPSHOT_EVERY_S):

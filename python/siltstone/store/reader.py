@@ -33,12 +33,14 @@ class Change:
         seq: the commit.
         puts: (memory record as msgpack, packed little-endian float32 vectors), for `rust_core.Index.apply`.
         removes: 16-byte ids that leave the index, or never were in it.
+        deleted: the namespace itself is gone, and with it its index.
     """
 
     namespace: int
     seq: int
     puts: list[tuple[bytes, bytes]]
     removes: list[bytes]
+    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
