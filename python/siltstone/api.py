@@ -207,8 +207,8 @@ class Api(ABC):
             include_superseded, include_expired, include_refuted: let those in too.
             task_id: the task that is shown the hits.
             explain: add how the search was carried out.
-            diversity: share of its score, 0..1, that a hit loses to a better one that says nearly the same
-                when the `top_k` (up to 100) are chosen; 0 gives the `top_k` by score.
+            diversity: share of its score, 0..1, that a hit loses when the `top_k` (up to 100) are chosen and
+                three better ones (at most half of the list) say nearly the same; 0 gives the `top_k` by score.
             rerank: let the reranker order the best hits, where the server has one.
         """
         given = _given(

@@ -5,7 +5,7 @@ import pytest
 import siltstone
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from siltstone.engine.choosing import choose, near_cosine, pool_size
+from siltstone.engine.choosing import choose, copies_shown, near_cosine, pool_size
 from siltstone.local import Local
 
 SAME = {"on_duplicate": "KEEP"}
@@ -25,16 +25,20 @@ def chosen(
     return choose([(False, s) for s in scores], near, lambda i, j: differ, top_k, diversity)
 
 
-def test_a_distinct_hit_takes_the_place_of_a_copy() -> None:
-    assert chosen([0.9, 0.88, 0.87, 0.5, 0.46], alike(5, (0, 1, 2)), 3) == [0, 3, 4]
+def test_a_distinct_hit_takes_the_place_of_one_copy_too_many() -> None:
+    scores = [0.9, 0.88, 0.87, 0.86, 0.5, 0.45]
+    near = alike(6, (0, 1, 2, 3))
+    assert chosen(scores, near, 2) == [0, 4]
+    assert chosen(scores, near, 4) == [0, 1, 4, 5]
+    assert [copies_shown(k) for k in (1, 2, 3, 4, 5, 6, 8, 100)] == [1, 1, 1, 2, 2, 3, 3, 3]
 
 
-def test_a_copy_is_rather_shown_than_what_is_worth_less_than_half() -> None:
+def test_a_copy_is_rather_shown_than_what_is_worth_less_than_what_it_keeps() -> None:
     assert chosen([0.9, 0.88, 0.3], alike(3, (0, 1)), 2) == [0, 1]
     assert chosen([0.9, 0.88, 0.3], alike(3, (0, 1)), 2, diversity=1.0) == [0, 2]
 
 
-def test_what_differs_in_a_fact_loses_half_as_much() -> None:
+def test_what_differs_in_a_fact_is_no_copy() -> None:
     scores, near = [0.9, 0.88, 0.5], alike(3, (0, 1))
     assert chosen(scores, near, 2) == [0, 2]
     assert chosen(scores, near, 2, differ=True) == [0, 1]
@@ -67,8 +71,8 @@ def test_the_choice_is_the_plain_greedy_one(
     while left and len(expected) < top_k:
 
         def worth(i: int) -> float:
-            losses = [diversity / 2 if facts[i, j] else diversity for j in expected if near[i, j] >= 0]
-            return scores[i] * (1 - max(losses, default=0.0))
+            copies = sum(near[i, j] >= 0 and not facts[i, j] for j in expected)
+            return scores[i] * (1 - diversity if copies >= copies_shown(top_k) else 1)
 
         best = max(left, key=lambda i: (worth(i), -i))
         left.remove(best)
@@ -125,17 +129,19 @@ def test_copies_do_not_fill_the_list_and_explain_names_them(mem: Local) -> None:
     diverse = mem.search(**QUERY, top_k=5, explain=True)
     shown = [h.memory.id for h in diverse.hits]
     assert shown[0] == plain.hits[0].memory.id, "the best hit stays"
-    assert len(copies & set(shown)) < 5
+    assert len(copies & set(shown)) == 2
     assert len(shown) == 5
     assert diverse.explain is not None
     assert set(diverse.explain.gave_way) == {h.memory.id for h in plain.hits} - set(shown)
     assert [h.score for h in diverse.hits] == sorted((h.score for h in diverse.hits), reverse=True)
 
 
-def test_full_diversity_shows_one_of_all_copies(mem: Local) -> None:
+@pytest.mark.parametrize(("top_k", "most"), [(3, 1), (4, 2), (6, 3), (7, 3)])
+def test_full_diversity_shows_so_many_copies_and_no_more(mem: Local, top_k: int, most: int) -> None:
     copies = set(write_copies(mem))
-    shown = [h.memory.id for h in mem.search(**QUERY, top_k=5, diversity=1).hits]
-    assert len(copies & set(shown)) == 1
+    shown = [h.memory.id for h in mem.search(**QUERY, top_k=top_k, diversity=1).hits]
+    assert len(copies & set(shown)) == most
+    assert len(shown) == top_k
     assert shown[0] in copies
 
 

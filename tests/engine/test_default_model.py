@@ -153,7 +153,8 @@ def test_near_copies_do_not_fill_the_list(mem: Local) -> None:
     query = {"query": "Why is the login button disabled?", "namespace": "copies", "now": NOW, "top_k": 4}
     plain = [hit.memory.summary for hit in mem.search(**query, diversity=0).hits]
     shown = [hit.memory.summary for hit in mem.search(**query).hits]
-    assert set(plain) <= set(copies)
+    assert set(plain) <= set(copies[:4])
     assert shown[0] == plain[0]
-    assert set(others) <= set(shown)
+    assert len(set(copies[:4]) & set(shown)) < 4
+    assert set(others) & set(shown)
     assert len(set(shown)) == 4

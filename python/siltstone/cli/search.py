@@ -62,7 +62,7 @@ def add(commands: Commands) -> None:
         "--diversity",
         type=float,
         metavar="0..1",
-        help="what a hit loses to a better one that says nearly the same; 0: by score alone (default 0.9)",
+        help="what one copy too many of a statement loses; 0: by score alone (default 0.9)",
     )
     add("--no-rerank", action="store_true", help="do not ask the server's reranker")
     add_filter(parser)

@@ -1,8 +1,8 @@
-"""Which of the best hits fill the list: near-identical ones do not fill it.
+"""Which of the best hits fill the list: copies of one statement do not.
 
-In the manner of maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998), with a step in place of a
-slope: a hit loses a share of its value only to a better one that says nearly the same. Embeddings call notes
-alike that differ in a version or a name, and those are news; so they lose half as much.
+A slope, as in maximal marginal relevance, takes places from what is merely related; here only a hit of which
+the list has several copies already loses by it. Embeddings call notes alike that differ in a version or a
+name, and those are news: facts decide what is a copy.
 """
 
 import heapq
@@ -32,6 +32,12 @@ def near_cosine(background: float | None) -> float:
     return _NEAR_UNKNOWN_MODEL if background is None else background + _NEAR * (1 - background)
 
 
+def copies_shown(top_k: int) -> int:
+    """How many hits that say nearly the same a list shows before others go first: a third of it or so. The
+    wordings of one statement answer different questions, so it is not one."""
+    return max(1, min(3, top_k // 2))
+
+
 def choose(
     values: Sequence[tuple[bool, float]],
     near: Matrix,
@@ -47,22 +53,23 @@ def choose(
         near: (hits, hits); how much nearer two are than needed to say nearly the same, below 0 where they
             do not.
         differ: whether two near hits differ in a fact all the same. Asked seldom: it is slow.
-        diversity: share of its value, 0..1, that a hit loses to a near one chosen before it.
+        diversity: share of its value, 0..1, that a hit loses when `copies_shown` copies of it are chosen.
     """
+    most = copies_shown(top_k)
     # Lazily: what a hit is worth only falls as others are chosen, so the one on top of the heap is chosen
     # when, looked at again, it is still worth what put it there.
     heap = [(not inside, -value, i) for i, (inside, value) in enumerate(values)]
     heapq.heapify(heap)
-    loss = [0.0] * len(values)
-    compared: list[set[int]] = [set() for _ in values]
+    compared = [0] * len(values)  # with how many of the chosen
+    copies = [0] * len(values)
     chosen: list[int] = []
     while heap and len(chosen) < top_k:
         outside, worth, i = heap[0]
-        for j in chosen:
-            if loss[i] < diversity and near[i, j] >= 0 and j not in compared[i]:
-                compared[i].add(j)
-                loss[i] = max(loss[i], diversity / 2 if differ(i, j) else diversity)
-        now = -values[i][1] * (1 - loss[i])
+        for j in chosen[compared[i] :]:
+            if copies[i] < most and near[i, j] >= 0 and not differ(i, j):
+                copies[i] += 1
+        compared[i] = len(chosen)
+        now = -values[i][1] * (1 - diversity if copies[i] >= most else 1)
         if now > worth:
             heapq.heapreplace(heap, (outside, now, i))
         else:

@@ -127,7 +127,7 @@ class SearchRequest:
     include_refuted: bool = False
     task_id: str = ""  # who is shown the hits
     explain: bool = False
-    diversity: float = 0.9  # share of its score a hit loses to a better one that says nearly the same
+    diversity: float = 0.9  # share of its score that one copy too many loses
     rerank: bool = True  # by the reranker, where there is one
 
 
