@@ -38,6 +38,9 @@ class CachedEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return self._embed(b"query", self._inner.embed_queries, texts)
 
+    def query_problem(self, text: str) -> str:
+        return self._inner.query_problem(text)
+
     def close(self) -> None:
         with self._lock:
             self._vectors.clear()

@@ -41,6 +41,9 @@ class HashingEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return self.embed_passages(texts)
 
+    def query_problem(self, text: str) -> str:
+        return ""
+
     def close(self) -> None:
         pass
 

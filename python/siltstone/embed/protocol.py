@@ -43,7 +43,11 @@ class Embedder(Protocol):
         """
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of texts to search with; shape and errors as `embed_passages`."""
+        """Vectors of texts to search with; shape and errors as `embed_passages`, and InvalidArgumentError for
+        what `query_problem` says."""
+
+    def query_problem(self, text: str) -> str:
+        """Why a text takes too long to embed as a query, for somebody waits for it; "" when it does not."""
 
     def close(self) -> None:
         """Free threads and connections; no error when called again."""

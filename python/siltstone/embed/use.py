@@ -56,6 +56,9 @@ class UseEmbedder:
         readable = [without_nul(text) for text in check_texts(texts)]
         return np.asarray(pool.submit(self._encoder.encode, readable).result(), dtype=np.float32)
 
+    def query_problem(self, text: str) -> str:
+        return ""
+
     def close(self) -> None:
         self._passages.shutdown()
         self._queries.shutdown()

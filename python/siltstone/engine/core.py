@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import numpy as np
+
 from siltstone.config import Settings
 from siltstone.data import from_data, to_data
-from siltstone.embed import Embedder
+from siltstone.embed import Embedder, Vectors
 from siltstone.engine.call import Call
 from siltstone.engine.collections import Collections
 from siltstone.engine.validate import check_label, check_namespace
@@ -19,6 +21,7 @@ from siltstone.store import ERASED_ANSWER, NamespaceRecord, Reader, Store, Write
 T = TypeVar("T")
 
 PUBLIC = "public"
+EMBEDDED_AT_ONCE = 16  # passages, a few seconds; then a call's deadline is looked at
 TRIES = 5  # a memory, or a whole namespace, may be deleted between plan, index and store
 
 
@@ -48,6 +51,15 @@ class Core:
             return answer
 
         return self.store.commit(once, timeout=call.remaining())
+
+    def embed_passages(self, texts: list[str], call: Call) -> Vectors:
+        """Vectors of texts to be found, float32 (n, dimension). DeadlineExceededError as soon as nobody waits
+        for them any more: nothing is written then."""
+        parts = []
+        for start in range(0, len(texts), EMBEDDED_AT_ONCE):
+            call.remaining()
+            parts.append(self.embedder.embed_passages(texts[start : start + EMBEDDED_AT_ONCE]))
+        return np.concatenate(parts)
 
     def ask_index(self, namespace: str, question: Callable[[int], T], nothing: T) -> T:
         """What the namespace's index says to a question, which gets its number; `nothing` where nothing was

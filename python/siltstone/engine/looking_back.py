@@ -76,7 +76,7 @@ class LookingBack(Memories):
         if request.dry_run or not hindsight.lessons:
             return hindsight
         drafts = drafts_of(hindsight, trajectory, trajectory_digest(trajectory), request.task_id)
-        write = self._writing_lessons(drafts, request.namespace, request.task_id)
+        write = self._writing_lessons(drafts, request.namespace, request.task_id, call)
 
         def operation(writer: Writer) -> Hindsight:
             return replace(hindsight, receipts=write(writer).receipts)
@@ -101,11 +101,11 @@ class LookingBack(Memories):
         hindsight.summary_tokens = rust_core.count_tokens(hindsight.summary)
 
     def _writing_lessons(
-        self, drafts: list[MemoryDraft], namespace: str, task_id: str
+        self, drafts: list[MemoryDraft], namespace: str, task_id: str, call: Call
     ) -> Callable[[Writer], WriteMemoriesResponse]:
         for i, draft in enumerate(drafts):
             check_draft(draft, self.settings, f"lessons[{i}]")
-        return self.writing(WriteMemoriesRequest(drafts=drafts, namespace=namespace, task_id=task_id))
+        return self.writing(WriteMemoriesRequest(drafts=drafts, namespace=namespace, task_id=task_id), call)
 
     # --- jobs
 
@@ -205,7 +205,7 @@ class LookingBack(Memories):
         control.reached(_EXTRACTED)
         drafts = drafts_of(hindsight, trajectory, f"task:{task.id}", task.id)
         replace_outdated(drafts, former)
-        write = self._writing_lessons(drafts, task.namespace, task.id) if drafts else None
+        write = self._writing_lessons(drafts, task.namespace, task.id, Call()) if drafts else None
         control.reached(_EMBEDDED)
 
         def keep(writer: Writer) -> Hindsight:

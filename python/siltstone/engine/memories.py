@@ -117,7 +117,7 @@ class Memories(Searching):
         answer: Memory | None = self.answered("UpdateMemory", request, call)
         if answer is not None:
             return answer
-        vectors = self._updated_vectors(id, changes)
+        vectors = self._updated_vectors(id, changes, call)
 
         def operation(writer: Writer) -> Memory:
             old = _current(writer, id)
@@ -154,7 +154,7 @@ class Memories(Searching):
         check_attributes(given.attributes, "attributes")
         check_range(given.confidence, 0.0, 1.0, "confidence")
 
-    def _updated_vectors(self, id: str, changes: dict[str, object]) -> Vector | None:
+    def _updated_vectors(self, id: str, changes: dict[str, object], call: Call) -> Vector | None:
         if not changes.keys() & {"content", "lesson"}:
             return None
         with self.store.read() as reader:
@@ -168,7 +168,7 @@ class Memories(Searching):
         if "content" not in changes and namespace.embedding_model != self.embedder.model:
             return None  # the vector is the caller's, and stands for the content
         self.check_model(namespace.embedding_model, namespace, "content")
-        return self.embedder.embed_passages(texts)
+        return self.embed_passages(texts, call)
 
     def check_forget(self, request: ForgetMemoriesRequest) -> None:
         if bool(request.ids) == (request.filter is not None):

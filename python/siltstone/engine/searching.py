@@ -83,7 +83,7 @@ class Searching(Writing):
                 n.number: n for plan in plans if plan.request.as_of is None for n in plan.namespaces
             }.values():
                 self.collections.ready(namespace)
-            embed_us = self._embed(plans)
+            embed_us = self._embed(plans, fields)
             call.remaining()
             specs = [self._spec(plan, field) for plan, field in zip(plans, fields, strict=True)]
             try:
@@ -170,10 +170,15 @@ class Searching(Writing):
             return bool(public.embedding_dimension)
         return request.query is not None and public.embedding_model == self.embedder.model
 
-    def _embed(self, plans: Sequence[Plan]) -> int:
+    def _embed(self, plans: Sequence[Plan], fields: Sequence[str]) -> int:
         """Embed, in one batch, the queries that come without a vector; the time it took, in µs."""
         started = time.perf_counter()
-        wanted = [p for p in plans if p.request.query is not None and self._needs_embedding(p)]
+        wanted = []
+        for plan, field in zip(plans, fields, strict=True):
+            if plan.request.query is not None and self._needs_embedding(plan):
+                if problem := self.embedder.query_problem(plan.request.query):
+                    raise invalid(f"{field}query", f"{problem}, ask for what matters in it", "QUERY_TOO_LONG")
+                wanted.append(plan)
         if wanted:
             queries = [p.request.query for p in wanted if p.request.query is not None]
             for plan, vector in zip(wanted, self.embedder.embed_queries(queries), strict=True):

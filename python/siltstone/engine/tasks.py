@@ -151,13 +151,20 @@ class Tasks(LookingBack):
         hits = []
         if request.with_memories:
             search = SearchRequest(
-                query=task.goal[:MAX_CHARACTERS],
+                query=self._query_of(task.goal),
                 namespaces=[task.namespace],
                 top_k=request.with_memories,
                 task_id=id,
             )
             hits = self.search_memories(search, call).hits
         return render(task, steps, hits, request.max_tokens)
+
+    def _query_of(self, goal: str) -> str:
+        """The beginning of a goal, as much as one query takes."""
+        query = goal[:MAX_CHARACTERS]
+        while self.embedder.query_problem(query):
+            query = query[: len(query) // 2]
+        return query
 
     def finish_task(self, request: FinishTaskRequest, call: Call) -> HindsightJob:
         id = check_id(request.task_id, "task_id")

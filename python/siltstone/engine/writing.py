@@ -52,16 +52,16 @@ class Writing(Core):
         if request.task_id:
             check_label(request.task_id, "task_id")
         answer: WriteMemoriesResponse | None = self.answered("WriteMemories", request, call)
-        return answer or self.write("WriteMemories", request, call, self.writing(request))
+        return answer or self.write("WriteMemories", request, call, self.writing(request, call))
 
-    def writing(self, request: WriteMemoriesRequest) -> WriteOperation:
+    def writing(self, request: WriteMemoriesRequest, call: Call) -> WriteOperation:
         """Think about the drafts now; the operation returned commits them."""
         fitted = [fit_content(draft, self.settings) for draft in request.drafts]
         request = replace(request, drafts=[draft for draft, _ in fitted])
         with self.store.read() as reader:
             seq = reader.seq
             namespace = reader.namespace(request.namespace)
-        model, all_vectors = self._vectors(request.drafts, namespace)
+        model, all_vectors = self._vectors(request.drafts, namespace, call)
         thoughts = []
         for (draft, original_bytes), vectors in zip(fitted, all_vectors, strict=True):
             memory = replace(self._memory(draft, request), original_bytes=original_bytes)
@@ -85,7 +85,7 @@ class Writing(Core):
         return WriteOperation(request.namespace, model, *scale, thoughts, seq)
 
     def _vectors(
-        self, drafts: list[MemoryDraft], namespace: NamespaceRecord | None
+        self, drafts: list[MemoryDraft], namespace: NamespaceRecord | None, call: Call
     ) -> tuple[str, list[Vector]]:
         """The model id and, for each draft, its vectors: the caller's, or the embedded passages."""
         bound = namespace.embedding_model if namespace else ""
@@ -101,7 +101,7 @@ class Writing(Core):
                 else []
             )
         texts = [text for parts in passages for text in parts]
-        embedded = self.embedder.embed_passages(texts) if texts else None
+        embedded = self.embed_passages(texts, call) if texts else None
         vectors, at = [], 0
         for i, (draft, parts) in enumerate(zip(drafts, passages, strict=True)):
             if draft.vector is not None:
