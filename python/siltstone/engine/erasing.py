@@ -1,20 +1,17 @@
 """ERASE: a memory leaves no trace of its text in any file."""
 
-from datetime import UTC, datetime
+from dataclasses import replace
 
-from siltstone.engine import filters
 from siltstone.engine.admin import Admin
 from siltstone.engine.call import Call
-from siltstone.engine.core import found, known_namespace
+from siltstone.engine.core import found
+from siltstone.engine.selecting import Selection, select
 from siltstone.engine.unlinking import unlink
 from siltstone.engine.validate import check_id
 from siltstone.errors import InvalidArgumentError
-from siltstone.model import Filter, ForgetMode, ForgetResult, Memory, Step
+from siltstone.model import ForgetMode, ForgetResult, Memory, Step
 from siltstone.model.requests import CompactReport, CompactStoreRequest, ForgetMemoriesRequest
-from siltstone.rust_core import Index
 from siltstone.store import Reader, Writer
-from siltstone.store.keys import format_id
-from siltstone.store.records import to_microseconds
 
 _ERASED_STEP = "[erased]"
 
@@ -26,12 +23,13 @@ class Erasing(Admin):
         self.check_forget(request)
         answer: ForgetResult | None = self.answered("ForgetMemories", request, call)
         if answer is None:
-            ids = self._to_erase(request)
+            selection = self._to_erase(request)
             if request.dry_run:
+                ids = selection.ids
                 return ForgetResult(count=len(ids), ids=ids, mode=request.mode, dry_run=True)
 
             def operation(writer: Writer) -> ForgetResult:
-                erased = [id for id in ids if erase(writer, id)]
+                erased = [id for id in selection.as_of(writer) if erase(writer, id)]
                 return ForgetResult(count=len(erased), ids=erased, mode=request.mode)
 
             answer = self.write("ForgetMemories", request, call, operation)
@@ -63,30 +61,21 @@ class Erasing(Admin):
         for number in numbers:
             self.collections.reset(number)
 
-    def _to_erase(self, request: ForgetMemoriesRequest) -> list[str]:
+    def _to_erase(self, request: ForgetMemoriesRequest) -> Selection:
         """Invalidated memories too: they are there until they are erased."""
         if request.filter is not None:
-            invalidated = self._invalidated(request.namespace, request.filter)
-            return sorted({*self._selected(request.namespace, request.filter), *invalidated})
+            selection = self._selection(request.namespace, request.filter)
+            if not selection.namespace:
+                return selection
+            with self.store.read() as reader:  # later than the selection, which asks again what changed since
+                puts = list(reader.invalidated_records(selection.namespace))
+            invalidated = select(selection.namespace, puts, request.filter, selection.now)
+            return replace(selection, ids=sorted({*selection.ids, *invalidated}))
         ids = list(dict.fromkeys(check_id(id, f"ids[{i}]") for i, id in enumerate(request.ids)))
         with self.store.read() as reader:
             for i, id in enumerate(ids):
                 found(reader.memory(id), "memory", id, f"ids[{i}]")
-        return ids
-
-    def _invalidated(self, namespace: str, filter: Filter) -> list[str]:
-        """The invalidated memories that a filter lets through. They are in no index, so one is made of them
-        for the question: what a filter means is known in one place only."""
-        with self.store.read() as reader:
-            record = known_namespace(reader, namespace)
-            if not record.embedding_dimension:
-                return []
-            puts = list(reader.invalidated_records(record.number))
-        index = Index(None)
-        index.create(record.number, record.embedding_dimension, 0)
-        index.apply(record.number, 1, puts, [])
-        now = to_microseconds(datetime.now(UTC))
-        return [format_id(id) for id in index.select(record.number, filters.packed(filter), now)]
+        return Selection.given(ids)
 
 
 def erase(writer: Writer, id: str) -> bool:

@@ -11,6 +11,7 @@ from siltstone.engine.call import Call
 from siltstone.engine.core import found, known_namespace
 from siltstone.engine.pages import decode_token, encode_token
 from siltstone.engine.searching import Searching
+from siltstone.engine.selecting import Selection
 from siltstone.engine.tracing import trace
 from siltstone.engine.validate import (
     Vector,
@@ -96,8 +97,8 @@ class Memories(Searching):
                 live = (memory for memory in scanned if memory.invalidate_time is None)
                 memories = list(islice(live, size + 1))
         else:
-            selected = self._selected(request.namespace, request.filter)
-            ids = iter([id for id in selected if id > after])
+            selection = self._selection(request.namespace, request.filter)
+            ids = iter([id for id in selection.ids if id > after])
             memories = []
             with self.store.read() as reader:
                 # What was forgotten since the index answered is no reason to end the list here.
@@ -183,13 +184,14 @@ class Memories(Searching):
         answer: ForgetResult | None = self.answered("ForgetMemories", request, call)
         if answer is not None:
             return answer
-        ids = self._to_forget(request)
+        selection = self._to_forget(request)
         if request.dry_run:
+            ids = selection.ids
             return ForgetResult(count=len(ids), ids=ids, mode=request.mode, dry_run=True)
 
         def operation(writer: Writer) -> ForgetResult:
             forgotten = []
-            for id in ids:
+            for id in selection.as_of(writer):
                 memory = writer.memory(id)
                 if memory is not None and memory.invalidate_time is None:
                     writer.put_memory(replace(memory, invalidate_time=writer.now), former="invalidated")
@@ -198,26 +200,26 @@ class Memories(Searching):
 
         return self.write("ForgetMemories", request, call, operation)
 
-    def _to_forget(self, request: ForgetMemoriesRequest) -> list[str]:
+    def _to_forget(self, request: ForgetMemoriesRequest) -> Selection:
         if request.filter is not None:
-            return self._selected(request.namespace, request.filter)
+            return self._selection(request.namespace, request.filter)
         ids = [check_id(id, f"ids[{i}]") for i, id in enumerate(request.ids)]
         with self.store.read() as reader:
             memories = {id: found(reader.memory(id), "memory", id, f"ids[{i}]") for i, id in enumerate(ids)}
-        return [memory.id for memory in memories.values() if memory.invalidate_time is None]
+        return Selection.given([m.id for m in memories.values() if m.invalidate_time is None])
 
-    def _selected(self, namespace: str, filter: Filter) -> list[str]:
-        """Ids of the memories a filter lets through, ascending. Not to be called inside a read: a collection
-        may have to be loaded, which waits for the applier."""
+    def _selection(self, namespace: str, filter: Filter) -> Selection:
+        """The memories a filter lets through. Not to be called inside a read: a collection may have to be
+        loaded, which waits for the applier."""
         check_filter(filter, "filter")
         now = to_microseconds(datetime.now(UTC))
 
-        def select(number: int) -> list[str]:
-            return [
-                format_id(id) for id in self.collections.index.select(number, filters.packed(filter), now)
-            ]
+        def select(number: int) -> Selection:
+            seq = self.collections.index.status(number).applied_seq  # what comes later is asked again
+            ids = self.collections.index.select(number, filters.packed(filter), now)
+            return Selection(number, filter, seq, now, [format_id(id) for id in ids])
 
-        return self.ask_index(namespace, select, [])
+        return self.ask_index(namespace, select, Selection.given([]))
 
     def restore_memory(self, request: RestoreMemoryRequest, call: Call) -> Memory:
         id = check_id(request.id, "id")

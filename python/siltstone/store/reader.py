@@ -1,7 +1,7 @@
 """What can be read from one consistent snapshot."""
 
 import struct
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -267,6 +267,35 @@ class Reader:
         for id, seq in last.items():
             ids[seq].append(id)
         return [self._change(namespace, seq, ids[seq]) for seq in seqs]
+
+    def changed(self, namespace: int, after_seq: int) -> set[str] | None:
+        """Ids of the memories that changed or went after `after_seq`; None where `changes` is None."""
+        self._require(namespace)
+        if after_seq < self._counters(namespace).floor or after_seq > self.seq:
+            return None
+        start = keys.change(namespace, after_seq + 1)
+        return {
+            keys.format_id(value[at : at + keys.ID_BYTES])
+            for _, value in self._scan("changes", keys.namespace(namespace), start=start)
+            for at in range(0, len(value), keys.ID_BYTES)
+        }
+
+    def packed(self, namespace: int, ids: Iterable[str]) -> list[tuple[bytes, bytes]]:
+        """(record, vectors) as they lie on disk of those memories of the namespace that have vectors of its
+        model, invalidated ones as well; in the order of `ids`."""
+        model = self._require(namespace)
+        found = []
+        for id in ids:
+            key = keys.member(namespace, keys.parse_id(id))
+            record, vectors = self._get("memories", key), self._get("vectors", key)
+            if record is not None and vectors is not None:
+                fields = records.unpack(record)
+                if (fields["embedding_model"], fields["embedding_dimension"]) == (
+                    model.embedding_model,
+                    model.embedding_dimension,
+                ):
+                    found.append((record, vectors))
+        return found
 
     def is_erased(self, id: str) -> bool:
         """Whether the memory was erased: its id is never used again."""
