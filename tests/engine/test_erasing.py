@@ -134,6 +134,17 @@ def test_a_deleted_namespace_leaves_nothing_after_compaction(tmp_path: Path) -> 
     assert holds(tmp_path, SECRET) == []
 
 
+def test_a_namespace_deleted_after_an_erasure_in_it_leaves_nothing(tmp_path: Path) -> None:
+    with siltstone.open(tmp_path, settings=LATER) as mem:
+        id = mem.write(SECRET, namespace="a").memory.id
+        mem.forget(ids=id, mode="ERASE")
+        mem.delete_namespace("a")
+        mem.compact()
+        assert holds(tmp_path, SECRET) == []
+        assert mem.write("new", namespace="a").action == "CREATED"
+        assert mem.check().problems == []
+
+
 def test_by_filter_it_counts_first_and_reaches_what_was_invalidated(mem: Local) -> None:
     ids = [mem.write(f"note {i}", tags=["old"] if i % 2 else []).memory.id for i in range(6)]
     mem.forget(ids=ids[1])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import siltstone
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 from siltstone.config import Settings
@@ -26,12 +26,11 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 TEXTS = [
     "容器之间用服务名互相访问",
     "Sherlock played violin loudly",
-    "quarterly budgets overflow spreadsheets",
     "珍珠奶茶少冰半糖",
-    "glaciers carve granite valleys",
 ]
 texts = st.sampled_from(TEXTS)
 namespaces = st.sampled_from(["default", "团队/乙"])
+verdicts = st.sampled_from(["WORKED", "FAILED"])
 moments = st.sampled_from([timedelta(0), 2 * HOUR, 2 * DAY])
 
 
@@ -109,7 +108,7 @@ class Rules(RuleBasedStateMachine):
 
     @initialize(target=tasks)
     def first_tasks(self):
-        return multiple(self.begin(), self.begin())
+        return multiple(self.begin(), self.begin(), self.begin())
 
     @rule(target=tasks)
     def start_task(self):
@@ -125,6 +124,19 @@ class Rules(RuleBasedStateMachine):
 
     @rule(target=memories, namespace=namespaces, text=texts, task=st.none() | tasks, short=st.booleans())
     def write(self, namespace, text, task, short):
+        return self.say(namespace, text, task, short)
+
+    @rule(id=memories, task=tasks, read_first=st.booleans())
+    def repeat(self, id, task, read_first):
+        """A task says what a memory says, after reading it or unaided."""
+        memory = self.known.get(id)
+        if memory is not None and memory.content in TEXTS:
+            if read_first:
+                self.mem.get(id, task_id=task)
+                self.shown[task].add(id)
+            self.say(memory.namespace, memory.content, task, False)
+
+    def say(self, namespace, text, task, short):
         valid_until = self.start + HOUR if short else None
         receipt = self.mem.write(
             text, namespace=namespace, task_id=task, confidence=0.6, valid_until=valid_until
@@ -185,8 +197,12 @@ class Rules(RuleBasedStateMachine):
             found = self.mem.search(memory.content, namespace=memory.namespace, task_id=task, top_k=3)
             self.shown[task] |= {hit.memory.id for hit in found.hits}
 
-    @rule(id=memories, task=st.none() | tasks, verdict=st.sampled_from(["WORKED", "FAILED"]))
-    def report(self, id, task, verdict):
+    @rule(id=memories, reports=st.lists(st.tuples(st.none() | tasks, verdicts), min_size=1, max_size=4))
+    def report(self, id, reports):
+        for task, verdict in reports:
+            self.tell(id, task, verdict)
+
+    def tell(self, id, task, verdict):
         memory = self.known.get(id)
         if memory is None or memory.invalidated:
             with pytest.raises((siltstone.NotFoundError, siltstone.FailedPreconditionError)):
@@ -239,8 +255,16 @@ class Rules(RuleBasedStateMachine):
         self.mem.restore_memory(id)
         self.note(id, "restored")
 
+    @rule(id=memories)
+    def erase_what_replaced_it(self, id):
+        if id in self.known and self.known[id].superseded_by:
+            self.erase_one(self.known[id].superseded_by)
+
     @rule(id=consumes(memories))
     def erase(self, id):
+        self.erase_one(id)
+
+    def erase_one(self, id):
         if id not in self.known:
             with pytest.raises(siltstone.NotFoundError):
                 self.mem.forget(ids=id, mode="ERASE")
@@ -344,8 +368,10 @@ class Rules(RuleBasedStateMachine):
 
 
 Rules.TestCase.settings = settings(
-    max_examples=300 if LONG else 8,
-    stateful_step_count=80 if LONG else 30,
+    max_examples=300 if LONG else 15,
+    stateful_step_count=80 if LONG else 40,
+    # Shrinking opens a store for each try, for minutes: `make soak` does it.
+    phases=tuple(Phase) if LONG else (Phase.explicit, Phase.reuse, Phase.generate),
     deadline=None,
     print_blob=True,
     suppress_health_check=list(HealthCheck),

@@ -22,6 +22,7 @@ def add(commands: Commands) -> None:
     add("--position", type=int, metavar="N", help="its place in that run")
     add("--source", type=json_value, metavar="JSON", help='{"task_id": …, "writer": …}')
     add("--vector", type=json_value, metavar="JSON", help="its embedding, a list of numbers")
+    add("--task-id", metavar="ID", help="the task that writes it")
     add("--on-duplicate", **choices(*OnDuplicate), help="default MERGE")
     add("--on-too-long", **choices(*OnTooLong), help="COMPRESS keeps what matters most (default REFUSE)")
 
@@ -44,6 +45,7 @@ def run_write(context: Context) -> int:
         "position",
         "source",
         "vector",
+        "task_id",
         "on_duplicate",
         "on_too_long",
     )
