@@ -101,7 +101,7 @@ class Api(ABC):
         """Keep one memory, unless an older one says the same.
 
         A text that says that it takes an older memory's place ("use B instead of A", 不再) hides that one
-        (SUPERSEDED, undone by `restore_memory`); where that is unsure, or the older one is CONFIRMED, both are
+        (SUPERSEDED, undone by `restore_memory`); where that is unsure, or the old one is CONFIRMED, both are
         marked (CONFLICT) and nothing is hidden. `receipt.related` says why.
 
         Args:
@@ -208,7 +208,7 @@ class Api(ABC):
             task_id: the task that is shown the hits.
             explain: add how the search was carried out.
             diversity: share of its score, 0..1, that a hit loses when the `top_k` (up to 100) are chosen and
-                three better ones (at most half of the list) say nearly the same; 0 gives the `top_k` by score.
+                three better ones (at most half the list) say nearly the same; 0 gives the `top_k` by score.
             rerank: let the reranker order the best hits, where the server has one.
         """
         given = _given(
@@ -253,7 +253,7 @@ class Api(ABC):
         task_id: str | None = None,
         as_of: Time | None = None,
     ) -> Page[Memory]:
-        """The memories with these ids, whole, in their order. `max_tokens` cuts texts from the first that does
+        """The memories with these ids, whole, in order. `max_tokens` cuts texts from the first that does
         not fit; the ids cut are in `truncated_ids`. With `as_of`, as they stood then. NotFoundError names the
         first id that is unknown, or was then."""
         given = _given(ids=_list(ids), max_tokens=max_tokens, task_id=task_id, as_of=as_of)

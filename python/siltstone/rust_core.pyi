@@ -43,8 +43,8 @@ class Index:
         Searches go on meanwhile."""
 
     def drop(self, collection: int, *, delete_snapshot: bool = False) -> None:
-        """Forget a collection; no error when it is not loaded. OSError when its snapshot cannot be deleted: it is
-        forgotten all the same."""
+        """Forget a collection; no error when it is not loaded. OSError when its snapshot cannot be deleted:
+        it is forgotten all the same."""
 
     def loaded(self, collection: int) -> bool: ...
     def apply(self, collection: int, seq: int, puts: list[tuple[bytes, bytes]], removes: list[bytes]) -> None:

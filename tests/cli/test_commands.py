@@ -214,8 +214,8 @@ def test_every_command_has_help(capsys: Any, path: tuple[str, ...]) -> None:
 def test_the_commands_are_those_of_the_interface() -> None:
     commands = {path[0] for path, _ in PARSERS if path}
     assert " ".join(sorted(commands)) == (
-        "audit backup bench check compact doctor export forget gateway get hindsight import job list mcp namespaces reembed "
-        "restore search serve stats task token trace up update verify write"
+        "audit backup bench check compact doctor export forget gateway get hindsight import job list mcp "
+        "namespaces reembed restore search serve stats task token trace up update verify write"
     )
     below = {path[1] for path, _ in PARSERS if len(path) == 2}
     assert (

@@ -21,7 +21,12 @@ LONG = [
     }
     for i in range(30)
 ]
-ERROR = {"tool": "bash", "arguments": {"command": "make test"}, "result": "AssertionError: 3 != 4", "is_error": True}
+ERROR = {
+    "tool": "bash",
+    "arguments": {"command": "make test"},
+    "result": "AssertionError: 3 != 4",
+    "is_error": True,
+}
 
 
 def test_the_order_is_stable_with_the_goal_first_and_the_latest_last(mem: Local) -> None:
@@ -52,7 +57,15 @@ def test_the_order_is_stable_with_the_goal_first_and_the_latest_last(mem: Local)
         "# Last error",
         "# Latest of 13 steps",
     ]
-    for words in ("看了日志", "缓存过期", "清缓存", "只在 CI 失败", "分支: main", "构建失败先清缓存", "3 != 4"):
+    for words in (
+        "看了日志",
+        "缓存过期",
+        "清缓存",
+        "只在 CI 失败",
+        "分支: main",
+        "构建失败先清缓存",
+        "3 != 4",
+    ):
         assert words in text
 
 
@@ -67,7 +80,9 @@ def test_what_the_agent_set_and_what_rules_read_stay_apart(mem: Local) -> None:
     assert task.derived.current_hypothesis == "I think the proxy is broken."
 
 
-def test_from_the_tenth_step_on_a_rendering_is_a_share_of_the_log_and_keeps_goal_and_error(mem: Local) -> None:
+def test_from_the_tenth_step_on_a_rendering_is_a_share_of_the_log_and_keeps_goal_and_error(
+    mem: Local,
+) -> None:
     task = mem.start_task("find the part of the log that is stale")
     for number, step in enumerate([ERROR, *LONG], 1):
         task = mem.append_steps(task.id, [step])

@@ -92,7 +92,11 @@ def test_stated_causes_are_findings_once_each() -> None:
 
 def test_secrets_are_masked() -> None:
     state = derived(
-        Step(tool="login", arguments={"user": "mia", "password": "hunter2-secret"}, result="error: denied for hunter2-secret"),
+        Step(
+            tool="login",
+            arguments={"user": "mia", "password": "hunter2-secret"},
+            result="error: denied for hunter2-secret",
+        ),
         Step(text="The cause is that the password is hunter2!secret indeed."),
     )
     assert "hunter2" not in repr(state)

@@ -85,7 +85,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "superseded_by": ("It was replaced by", "取代它的"),
     "conflicts": ("In conflict with", "与之冲突的"),
     "trace_truncated": (
-        "There is more: this is the newest 100 revisions and the nearest memories (ask the past: get --as-of).",
+        "There is more: these are the newest 100 revisions and nearest memories (ask the past: get --as-of).",
         "还有更多:这里只列出最新的 100 个版本和最近的记忆(要看过去的状态,用 get --as-of)。",
     ),
     "related": ("related", "相关"),

@@ -85,7 +85,9 @@ def receipt(receipt: WriteReceipt) -> str:
         f"{receipt.action}: {said}.",
         f"{memory.id} in {memory.namespace}, revision {memory.revision}{_marks(memory)}",
     ]
-    lines += [f"- {r.relation} {r.id} (similarity {r.similarity:.3f}){_because(r.reason)}" for r in receipt.related]
+    lines += [
+        f"- {r.relation} {r.id} (similarity {r.similarity:.3f}){_because(r.reason)}" for r in receipt.related
+    ]
     return "\n".join(lines)
 
 

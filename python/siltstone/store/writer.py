@@ -79,6 +79,7 @@ class Writer(Reader):
         self._gone: list[int] = []
         self.principal = ""
         self.now = records.from_microseconds(self._time)
+
     @property
     def commit_seq(self) -> int:
         """The seq this operation gets when it changes anything; `seq` is what it sees."""
@@ -288,7 +289,7 @@ class Writer(Reader):
         return stored
 
     def append_steps(self, task_id: str, steps: Sequence[Step], *, tokens: int = 0) -> list[Step]:
-        """Add steps, of so many `tokens`, to a task's log, numbered on from its last. The task's `step_count`,
+        """Add steps, of so many `tokens`, to a task's log, numbered on from its last. Its `step_count`,
         `step_tokens` and `update_time` move, its `revision` does not: a log that grows makes nobody's view of
         the task stale."""
         raw = keys.parse_id(task_id, "task_id")
