@@ -243,9 +243,9 @@ def test_a_vector_without_direction_or_end_is_refused(mem: Local, vector: list[f
 
 
 def test_extreme_but_finite_vectors_are_normalised(mem: Local) -> None:
-    tiny = mem.write("tiny", namespace="v", vector=[1e-300, 0.0]).memory
-    huge = mem.write("huge", namespace="v", vector=[0.0, 1e300]).memory
-    hits = mem.search(vector=[0.0, 5e-320], namespace="v").hits
+    tiny = mem.write("tiny", namespace="v", vector=[1e-44, 0.0]).memory
+    huge = mem.write("huge", namespace="v", vector=[0.0, 3e38]).memory
+    hits = mem.search(vector=[0.0, 5e-44], namespace="v").hits
     assert [hit.memory.id for hit in hits] == [huge.id, tiny.id]
 
 

@@ -68,13 +68,20 @@ def check_range(value: float, low: float, high: float, field: str) -> None:
 
 
 def check_vector(vector: Sequence[float], field: str) -> Vector:
-    """The vector as float32 of unit length; finite and not zero, at most 4,096 long."""
+    """The vector as float32 of unit length; finite and not zero as float32, which is what every door can
+    carry; at most 4,096 long."""
     array = np.asarray(vector, dtype=np.float64)
     if not 1 <= array.size <= MAX_DIMENSION:
         raise invalid(field, f"has {array.size} numbers; give 1 to {MAX_DIMENSION}", "INVALID_VECTOR")
     if not np.isfinite(array).all():
         bad = int(np.flatnonzero(~np.isfinite(array))[0])
         raise invalid(field, f"number {bad} is {array[bad]}; all must be finite", "INVALID_VECTOR")
+    with np.errstate(over="ignore"):
+        carried = array.astype(np.float32)
+    if not np.isfinite(carried).all():
+        bad = int(np.flatnonzero(~np.isfinite(carried))[0])
+        raise invalid(field, f"number {bad} is {array[bad]}; float32 ends at 3.4e38", "INVALID_VECTOR")
+    array = carried.astype(np.float64)
     # Scaled first: squares of very large or very small numbers leave the range.
     largest = float(np.abs(array).max())
     if largest == 0.0:

@@ -281,7 +281,7 @@ def _put_messages(name: str, put: Put) -> Put:
 def _put_page_size(message: Any, value: int) -> None:
     if value == 0:
         # Sent as it is it would mean the default, though the caller meant none.
-        raise Fault("0 is out of range; give 1 to 1,000")
+        raise Fault("0 is out of range; give 1 to 1,000", "OUT_OF_RANGE")
     message.page_size = value
 
 
@@ -299,7 +299,9 @@ def _at(name: str, put: Put) -> Put:
             fault.under(name)
             raise
         except (ValueError, TypeError, KeyError) as error:
-            raise Fault(f"{_shown(value)} does not fit the field: {error}", at=name) from None
+            # The engine calls a number beyond its bounds so too, and they are narrower than the field's.
+            reason = "OUT_OF_RANGE" if type(value) is int else None
+            raise Fault(f"{_shown(value)} does not fit the field: {error}", reason, at=name) from None
 
     return write
 

@@ -153,7 +153,16 @@ def pack_vector(value: list[float]) -> bytes:
     try:
         return struct.pack(f"<{len(value)}f", *value)
     except OverflowError:
-        raise Fault("a number is out of the range of float32 (3.4e38)") from None
+        at = next(i for i, number in enumerate(value) if not _fits_float32(number))
+        raise Fault(f"number {at} is {value[at]}; float32 ends at 3.4e38", "INVALID_VECTOR") from None
+
+
+def _fits_float32(number: float) -> bool:
+    try:
+        struct.pack("<f", number)
+    except OverflowError:
+        return False
+    return True
 
 
 def unpack_vector(packed: bytes) -> list[float]:
