@@ -41,7 +41,7 @@ text = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=12) |
 )
 ids = st.just("") | st.binary(min_size=16, max_size=16).map(keys.format_id)
 times = st.datetimes(timezones=st.just(UTC)).map(lambda time: time.replace(fold=0))
-floats = st.floats(allow_nan=False).map(lambda x: x + 0.0)  # a field at its default comes back as 0.0, not -0.0
+floats = st.floats(allow_nan=False).map(lambda x: x + 0.0)  # the default 0.0 equals -0.0, and is not stored
 small = st.integers(-(2**63), 2**63)
 texts = st.lists(text, max_size=3)
 
