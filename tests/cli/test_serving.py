@@ -97,7 +97,9 @@ def test_up_serves_both_and_says_what_to_type_next(start: Start, tmp_path: Path)
     lines = [first_line(up)] + [up.stdout.readline() for _ in range(4)]
     assert lines[0].startswith("gRPC 服务   127.0.0.1:")
     assert lines[3] == "下一步（在另一个终端中）：" + lines[3].partition("：")[2]
-    assert lines[3].endswith(" hindsight examples/docker-network.zh.json\n")
+    address = lines[0].split()[-1]
+    assert lines[3].endswith(f" --address {address} hindsight examples/docker-network.zh.json\n")
+    assert "--data" not in lines[3]  # the store is open already
     gateway = lines[2].split()[1].partition("（")[0]
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(f"http://{gateway}/readyz", timeout=10) as response:

@@ -61,6 +61,17 @@ class Context:
                 given += [f"--{name}", value]
         return shlex.join([program(), *given, *words])
 
+    def client_command(self, address: str, *words: str) -> str:
+        """The same as a client of the server at `address`, which this process runs: --data would open its
+        store a second time."""
+        given = []
+        for name in ("config", "namespace"):
+            if (value := getattr(self.args, name, None)) is not None:
+                given += [f"--{name}", value]
+        if reachable(address) != Settings().address:
+            given += ["--address", reachable(address)]
+        return shlex.join([program(), *given, *words])
+
 
 def program() -> str:
     """How this program is called from the working directory."""

@@ -80,7 +80,7 @@ def run_up(context: Context) -> int:
         context.show(answer, lambda: lines)
         example = _EXAMPLES["zh" if context.text.lang == "zh" else "en"]
         first = ["hindsight", example] if Path(example).is_file() else ["write", "…"]
-        context.next(*first, key="next_other_terminal")
+        context.say("next_other_terminal", command=context.client_command(server.address, *first))
         context.say("stop_with")
         _until(context, stop, gateway)
     return 0
