@@ -142,6 +142,24 @@ def test_install_prints_the_snippet_and_writes_nothing(
     assert sorted(tmp_path.iterdir()) == [*before, tmp_path / "s.toml"]
 
 
+def test_install_passes_on_what_the_client_cannot_see(
+    capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SILTSTONE_ADDRESS", "127.0.0.1:7")
+    (tmp_path / "siltstone.toml").write_text('namespace = "团队"', encoding="utf-8")
+    assert main(["mcp", "install", "--json"]) == 0
+    args = json.loads(capsys.readouterr().out)["mcpServers"]["siltstone"]["args"]
+    assert args[-6:] == ["gateway", "--stdio", "--address", "127.0.0.1:7", "--namespace", "团队"]
+    assert main(["mcp", "install", "--lang", "zh"]) == 0
+    assert capsys.readouterr().out.startswith("把下面的内容放入 MCP 客户端的配置文件：")
+
+
+def test_doctor_says_whether_there_is_a_file_of_settings(capsys: Any, tmp_path: Path) -> None:
+    assert examined(capsys)[1]["settings"]["detail"] == "no siltstone.toml here: variables and defaults"
+    (tmp_path / "siltstone.toml").write_text("", encoding="utf-8")
+    assert examined(capsys)[1]["settings"]["detail"] == "siltstone.toml"
+
+
 def test_install_changes_only_its_own_entry_of_a_file(capsys: Any, tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     file.write_text(
@@ -153,7 +171,7 @@ def test_install_changes_only_its_own_entry_of_a_file(capsys: Any, tmp_path: Pat
     written = json.loads(file.read_text(encoding="utf-8"))
     assert written["theme"] == "深色"
     assert written["mcpServers"]["other"] == {"command": "x"}
-    assert written["mcpServers"]["siltstone"]["args"][-2:] == ["gateway", "--stdio"]
+    assert "--stdio" in written["mcpServers"]["siltstone"]["args"]
     assert file.stat().st_mode & 0o777 == 0o600
     assert main(["mcp", "install", "--client", "vscode", "--write", "new.json"]) == 0
     assert json.loads((tmp_path / "new.json").read_text(encoding="utf-8")).keys() == {"servers"}

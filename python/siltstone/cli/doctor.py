@@ -10,7 +10,7 @@ from pathlib import Path
 from siltstone.cli.context import Context, reachable
 from siltstone.cli.output import one_line, pairs
 from siltstone.cli.parser import Commands, add_settings
-from siltstone.config import unknown_variables
+from siltstone.config import FILE_NAME, unknown_variables
 from siltstone.errors import SiltstoneError
 
 TIMEOUT_S = 3.0
@@ -184,7 +184,9 @@ def check_settings(context: Context) -> Check:
     if names := unknown_variables(os.environ):
         detail = context.text("d_unknown", names=", ".join(names))
         return Check("settings", "note", detail, context.text("d_unknown_remedy"))
-    return Check("settings", "ok", str(getattr(context.args, "config", None) or "siltstone.toml"))
+    file = getattr(context.args, "config", None) or os.environ.get("SILTSTONE_CONFIG") or FILE_NAME
+    detail = str(file) if Path(file).is_file() else context.text("d_settings_none", path=file)
+    return Check("settings", "ok", detail)
 
 
 def _why(error: BaseException) -> str:

@@ -8,16 +8,17 @@ from typing import Any
 
 from siltstone.cli.context import Context
 from siltstone.cli.parser import Commands, UsageError, choices
+from siltstone.config import Settings
 from siltstone.errors import FailedPreconditionError
 
-# client → (key of the servers in its file, where that file is)
+# client → (key of the servers in its file, text that says where that file is)
 CLIENTS = {
-    "generic": ("mcpServers", "the MCP client's configuration file"),
-    "claude-desktop": ("mcpServers", "claude_desktop_config.json (Settings, Developer, Edit Config)"),
-    "claude-code": ("mcpServers", ".mcp.json in the project's root"),
-    "cursor": ("mcpServers", ".cursor/mcp.json in the project or in the home directory"),
-    "gemini": ("mcpServers", ".gemini/settings.json in the project or in the home directory"),
-    "vscode": ("servers", ".vscode/mcp.json in the workspace"),
+    "generic": ("mcpServers", "mcp_in_generic"),
+    "claude-desktop": ("mcpServers", "mcp_in_claude_desktop"),
+    "claude-code": ("mcpServers", "mcp_in_claude_code"),
+    "cursor": ("mcpServers", "mcp_in_cursor"),
+    "gemini": ("mcpServers", "mcp_in_gemini"),
+    "vscode": ("servers", "mcp_in_vscode"),
 }
 
 
@@ -35,7 +36,7 @@ def run_install(context: Context) -> int:
     key, where = CLIENTS[context.args.client]
     snippet = {key: {"siltstone": entry(context)}}
     if context.args.write is None:
-        context.say("put_in", where=where)
+        context.say("put_in", where=context.text(where))
         context.show(snippet, lambda: json.dumps(snippet, ensure_ascii=False, indent=2))
         return 0
     path = Path(context.args.write)
@@ -47,10 +48,17 @@ def run_install(context: Context) -> int:
 def entry(context: Context) -> dict[str, Any]:
     """The gateway over stdio, by absolute paths: a client starts it in a directory of its own."""
     args = ["gateway", "--stdio"]
+    config = getattr(context.args, "config", None) or os.environ.get("SILTSTONE_CONFIG")
+    default = Settings()
     for name in ("address", "namespace"):
-        if (value := getattr(context.args, name, None)) is not None:
+        value = getattr(context.args, name, None)
+        if value is None and (not config or os.environ.get(f"SILTSTONE_{name.upper()}")):
+            # The client has neither this shell's variables nor this directory's siltstone.toml.
+            setting = getattr(context.settings, name)
+            value = setting if setting != getattr(default, name) else None
+        if value is not None:
             args += [f"--{name}", value]
-    if (config := getattr(context.args, "config", None)) is not None:
+    if config:
         args += ["--config", os.path.abspath(config)]
     script = Path(os.path.abspath(sys.argv[0]))
     made: dict[str, Any]

@@ -91,6 +91,21 @@ TEXTS: dict[str, tuple[str, str]] = {
     "related": ("related", "相关"),
     "written": ("written to {path}", "已写入 {path}"),
     "put_in": ("Put this into {where}:", "把下面的内容放入 {where}："),
+    "mcp_in_generic": ("the MCP client's configuration file", "MCP 客户端的配置文件"),
+    "mcp_in_claude_desktop": (
+        "claude_desktop_config.json (Settings, Developer, Edit Config)",
+        "claude_desktop_config.json（设置 → 开发者 → 编辑配置）",
+    ),
+    "mcp_in_claude_code": (".mcp.json in the project's root", "项目根目录的 .mcp.json"),
+    "mcp_in_cursor": (
+        ".cursor/mcp.json in the project or in the home directory",
+        "项目目录或主目录的 .cursor/mcp.json",
+    ),
+    "mcp_in_gemini": (
+        ".gemini/settings.json in the project or in the home directory",
+        "项目目录或主目录的 .gemini/settings.json",
+    ),
+    "mcp_in_vscode": (".vscode/mcp.json in the workspace", "工作区的 .vscode/mcp.json"),
     # serving
     "server_listens": ("gRPC server  {address}", "gRPC 服务   {address}"),
     "gateway_listens": (
@@ -153,6 +168,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "stop the program that holds it, or choose another with {flag}",
         "停止占用它的程序，或用 {flag} 选择其他地址",
     ),
+    "d_settings_none": ("no {path} here: variables and defaults", "此处没有 {path}：用环境变量和默认值"),
     "d_unknown": ("not settings, so ignored: {names}", "不是设置项，已忽略：{names}"),
     "d_unknown_remedy": (
         "correct the names; siltstone serve --help lists all settings",
