@@ -22,7 +22,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--page-token", metavar="TOKEN", help="next_page_token of the page before")
     add_filter(parser)
 
-    parser = commands.add("forget", "take memories out of every answer", run_forget)
+    parser = commands.add("forget", "take memories out of searches and lists, or erase them", run_forget)
     parser.add_argument("ids", nargs="*", metavar="ID", help="these; or give a filter")
     parser.add_argument("--mode", **choices(*ForgetMode), help="INVALIDATE can be undone (default)")
     parser.add_argument("--dry-run", action="store_true", help="only count")
