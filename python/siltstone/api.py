@@ -12,9 +12,10 @@ in `siltstone.errors`.
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -49,6 +50,8 @@ from siltstone.model.requests import Backup, CompactReport, ImportReport, Reembe
 T = TypeVar("T")
 Time = datetime | str
 Duration = timedelta | str
+_CHUNK_BYTES = 1 << 20
+
 FilterLike = Filter | Mapping[str, Any]
 Receipts = list[WriteReceipt]  # `list` is a method below
 Results = list[SearchResult]
@@ -67,7 +70,8 @@ class Api(ABC):
 
     @abstractmethod
     def _call(self, rpc: str, given: dict[str, Any], then: Callable[[Any], Any] | None = None) -> Any:
-        """Check `given` against the RPC's request, carry it out, and pass the response through `then`."""
+        """Check `given` against the RPC's request, carry it out, and pass the response through `then`. Where
+        requests are a stream, ``given["messages"]`` is what each is made of, taken as it is sent."""
 
     # --- memories
 
@@ -534,7 +538,6 @@ class Api(ABC):
             dry_run: extract only, write nothing.
         """
         given = _given(
-            **_trajectory(trajectory),
             namespace=namespace,
             goal=goal,
             outcome=outcome,
@@ -543,7 +546,12 @@ class Api(ABC):
             task_id=task_id,
             request_id=request_id,
         )
-        hindsight: Hindsight = self._call("SummarizeTrajectory", given)
+        hindsight: Hindsight
+        if isinstance(trajectory, str | os.PathLike):
+            messages = chain([{"options": given}], _chunks_of(trajectory))
+            hindsight = self._call("StreamTrajectory", {"messages": messages})
+        else:
+            hindsight = self._call("SummarizeTrajectory", {**_trajectory(trajectory), **given})
         return hindsight
 
     def create_hindsight_job(
@@ -622,8 +630,8 @@ class Api(ABC):
 
     def import_(self, path: str | os.PathLike[str], *, request_id: str | None = None) -> ImportReport:
         """Read memories from a local file that `export` wrote."""
-        given = _given(data=_read(path), request_id=request_id)
-        report: ImportReport = self._call("ImportMemories", given)
+        messages = chain([_given(request_id=request_id)], _chunks_of(path))
+        report: ImportReport = self._call("ImportMemories", {"messages": messages})
         return report
 
     def reembed(self, model: str, *, namespace: str | None = None) -> ReembedReport:
@@ -665,15 +673,6 @@ def _search(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _trajectory(source: Any) -> dict[str, Any]:
     if isinstance(source, Trajectory):
         return {"trajectory": source}
-    if isinstance(source, str | os.PathLike):
-        data = _read(source)
-        try:
-            return {"data": data.decode("utf-8-sig")}
-        except UnicodeDecodeError as error:
-            raise InvalidArgumentError(
-                f"trajectory: {os.fspath(source)} is not UTF-8 (byte {error.start}); convert it first",
-                field="trajectory",
-            ) from None
     try:
         return {"data": json.dumps(to_data(source), ensure_ascii=False)}
     except (TypeError, ValueError, RecursionError) as error:
@@ -682,12 +681,20 @@ def _trajectory(source: Any) -> dict[str, Any]:
         ) from None
 
 
-def _read(path: str | os.PathLike[str]) -> bytes:
+def _chunks_of(path: str | os.PathLike[str]) -> Iterator[dict[str, bytes]]:
+    """A local file as messages of whole lines; a path that cannot be read is told at once."""
     try:
-        return Path(path).read_bytes()
+        open(path, "rb").close()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidArgumentError(f"path: cannot read {os.fspath(path)!r}: {reason}", field="path") from None
+
+    def parts() -> Iterator[dict[str, bytes]]:
+        with open(path, "rb") as file:
+            while part := file.read(_CHUNK_BYTES):
+                yield {"data": part + file.readline()}
+
+    return parts()
 
 
 def _page(response: Any, items: Iterable[T]) -> Page[T]:

@@ -37,9 +37,13 @@ class Local(Api):
 
     def _call(self, rpc: str, given: dict[str, Any], then: Callable[[Any], Any] | None = None) -> Any:
         operation = OPERATIONS[rpc]
-        request: Any = from_data(operation.request, given)
         if rpc in UNIMPLEMENTED:
             raise unimplemented(rpc)
+        request: Any
+        if operation.request_stream:
+            request = (from_data(operation.request, message) for message in given["messages"])
+        else:
+            request = from_data(operation.request, given)
         response = getattr(self.engine, operation.method)(request, Call(roles=self._roles))
         return then(response) if then else response
 

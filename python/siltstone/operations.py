@@ -57,6 +57,7 @@ _ALL = [
     _op("TaskService", "ListTasks", r.ListTasksRequest, r.ListTasksResponse),
     _op("HindsightService", "SummarizeTrajectory", r.SummarizeTrajectoryRequest, m.Hindsight),
     _op("HindsightService", "CreateHindsightJob", r.CreateHindsightJobRequest, m.HindsightJob),
+    _op("HindsightService", "StreamTrajectory", r.TrajectoryChunk, m.Hindsight, stream="request"),
     _op("HindsightService", "GetHindsightJob", r.GetHindsightJobRequest, m.HindsightJob),
     _op("HindsightService", "ListHindsightJobs", r.ListHindsightJobsRequest, r.ListHindsightJobsResponse),
     _op("HindsightService", "CancelHindsightJob", r.CancelHindsightJobRequest, m.HindsightJob),

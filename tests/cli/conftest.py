@@ -86,7 +86,7 @@ def answers() -> dict[str, Any]:
         "GetHindsightJob": job,
         "CreateHindsightJob": job,
         "CancelHindsightJob": job,
-        "SummarizeTrajectory": m.Hindsight(
+        "StreamTrajectory": m.Hindsight(
             lessons=[m.ExtractedLesson(lesson=lesson, tools_used=["run_command"], confidence=0.8)],
             receipts=[receipt],
             summary="复盘摘要",
@@ -96,6 +96,7 @@ def answers() -> dict[str, Any]:
             format="openai",
             extractor="rules/1",
             skipped=["line 17: not JSON"],
+            skipped_count=1,
         ),
         "ListNamespaces": r.ListNamespacesResponse(namespaces=[m.Namespace(name="团队/甲", memories=3)]),
         "DeleteNamespace": r.DeleteNamespaceResponse(memories=3),
@@ -132,7 +133,9 @@ class FakeApi(Api):
 
     def _call(self, rpc: str, given: dict[str, Any], then: Callable[[Any], Any] | None = None) -> Any:
         operation = OPERATIONS[rpc]
-        if not operation.request_stream:
+        if operation.request_stream:
+            given = [from_data(operation.request, message) for message in given["messages"]]
+        else:
             given = from_data(operation.request, given)
         self.requests.append((rpc, given))
         if self.failure is not None:

@@ -45,7 +45,7 @@ CLIENT_COMMANDS: list[tuple[list[str], str, Any]] = [
     (["job", "get", ID], "GetHindsightJob", answers()["GetHindsightJob"]),
     (["job", "create", "task-1"], "CreateHindsightJob", answers()["CreateHindsightJob"]),
     (["job", "cancel", ID], "CancelHindsightJob", answers()["CancelHindsightJob"]),
-    (["hindsight", "log.json"], "SummarizeTrajectory", answers()["SummarizeTrajectory"]),
+    (["hindsight", "log.json"], "StreamTrajectory", answers()["StreamTrajectory"]),
     (["namespaces"], "ListNamespaces", answers()["ListNamespaces"]),
     (["namespaces", "--delete", "团队/甲", "--yes"], "DeleteNamespace", {"memories": 3}),
     (["stats"], "GetStats", answers()["GetStats"]),
@@ -108,7 +108,7 @@ def test_people_get_text_without_control_characters(
 
 def test_every_implemented_unary_call_that_people_need_has_a_command(fake: FakeApi) -> None:
     reached = {rpc for _, rpc, _ in CLIENT_COMMANDS}
-    assert reached >= {"WriteMemories", "SearchMemories", "SummarizeTrajectory", "FinishTask"}
+    assert reached >= {"WriteMemories", "SearchMemories", "StreamTrajectory", "FinishTask"}
     assert reached <= OPERATIONS.keys()
 
 
@@ -376,8 +376,9 @@ def test_hindsight_reads_standard_input(fake: FakeApi, monkeypatch: pytest.Monke
         main(["hindsight", "-", "--goal", "目标", "--outcome", "failure", "--max-tokens", "9", "--dry-run"])
         == 0
     )
-    request = fake.request
-    assert request.data == log
+    first, *parts = fake.request
+    request = first.options
+    assert b"".join(part.data for part in parts) == log.encode()
     assert (request.goal, request.outcome, request.max_tokens, request.dry_run) == (
         "目标",
         "FAILURE",

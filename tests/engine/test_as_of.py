@@ -257,3 +257,16 @@ def test_vectors_of_the_caller_are_those_of_then(mem: Local) -> None:
     [today] = mem.search(vector=[1.0, 0.0], namespace="v", weights=plain).hits
     assert then.cosine == pytest.approx(1.0, abs=2e-4)
     assert today.cosine == pytest.approx(0.0, abs=2e-4)
+
+
+def test_the_past_does_not_know_a_report_that_came_later(mem: Local) -> None:
+    memory = mem.write("use 0.0.0.0", confidence=0.6).memory
+    task = mem.start_task("x")
+    mem.get(memory.id, task_id=task.id)
+    later = mem.verify(memory.id, "WORKED", task_id=task.id)
+    assert later.confidence > 0.6
+    assert memory.update_time is not None
+    [then] = mem.get(memory.id, as_of=memory.update_time)
+    assert (then.confidence, then.revision, then.evidence) == (0.6, 1, [])
+    [hit] = mem.search("0.0.0.0", as_of=memory.update_time).hits
+    assert hit.confidence == pytest.approx(0.6)

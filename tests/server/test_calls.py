@@ -136,6 +136,7 @@ def test_what_this_version_lacks_says_so_by_name(client: Client, rpc: str) -> No
         "ReembedMemories": {"model": "m"},
         "CreateToken": {"name": "n"},
         "RevokeToken": {"id": "x"},
+        "ImportMemories": {"messages": iter([{}])},
     }
     with pytest.raises(UnimplementedError, match=f"^{rpc} is part of the contract but not of this version"):
         client._call(rpc, given.get(rpc, {}))

@@ -5,8 +5,8 @@ from typing import Any
 
 import grpc
 import pytest
+from siltstone.api import _CHUNK_BYTES, _chunks_of
 from siltstone.client import AsyncClient, Client
-from siltstone.client.plan import IMPORT_BYTES, plan
 from siltstone.engine.call import Call
 from siltstone.errors import InternalError, NotFoundError
 from siltstone.model.requests import ExportChunk, ExportMemoriesRequest, ImportChunk, ImportReport
@@ -128,11 +128,11 @@ def test_the_async_client_exports_and_imports(copier: tuple[Copier, str], tmp_pa
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\n", LINE, b"x" * (3 * IMPORT_BYTES), LINE * 90_000, b"a\n" + b"y" * (2 * IMPORT_BYTES) + b"\nz"],
+    [b"", b"\n", LINE, b"x" * (3 * _CHUNK_BYTES), LINE * 90_000, b"a\n" + b"y" * (2 * _CHUNK_BYTES) + b"\nz"],
     ids=["empty", "newline", "line", "one long line", "many lines", "no newline at the end"],
 )
-def test_an_import_is_cut_between_lines(data: bytes) -> None:
-    chunks = [message.data for message in plan("ImportMemories", {"data": data}, 1).messages]
+def test_a_file_is_cut_between_lines(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(data)
+    chunks = [message["data"] for message in _chunks_of(tmp_path / "file")]
     assert b"".join(chunks) == data
-    assert chunks
     assert all(chunk.endswith(b"\n") for chunk in chunks[:-1])

@@ -82,7 +82,7 @@ def _human(context: Context, hindsight: Hindsight) -> str:
     )
     if hindsight.skipped:
         lines = [
-            text("skipped", count=len(hindsight.skipped)),
+            text("skipped", count=hindsight.skipped_count),
             *("  " + one_line(s) for s in hindsight.skipped),
         ]
         parts.append("\n".join(lines))

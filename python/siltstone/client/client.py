@@ -81,7 +81,7 @@ class Client(Api):
     def _send(self, ready: Plan, until: float | None) -> Any:
         operation = ready.method.operation
         answer = self._stub(ready)(
-            iter(ready.messages) if operation.request_stream else ready.messages[0],
+            iter(ready.messages) if operation.request_stream else next(iter(ready.messages)),
             timeout=None if until is None else max(until - time.monotonic(), 0.001),
             metadata=self._metadata,
         )

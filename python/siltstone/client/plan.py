@@ -2,8 +2,9 @@
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Any
 
 import grpc
@@ -18,7 +19,6 @@ from siltstone.errors import (
     UnimplementedError,
 )
 from siltstone.model import check_roles
-from siltstone.model.requests import ImportChunk
 from siltstone.wire import METHODS, ROLES_HEADER, Method, from_proto, from_status, to_proto
 from siltstone.wire.errors import connection_lost, said_by_server
 
@@ -35,13 +35,13 @@ CHANNEL_OPTIONS = [
 PAUSES = (0.1, 0.4)
 """Seconds before each repeat of a call whose connection was lost."""
 
-IMPORT_BYTES = 1 << 20
 LONG = 10
 """How many times the timeout the operations have that look at a whole log or store."""
 
 _LONG = frozenset(
     {
         "SummarizeTrajectory",
+        "StreamTrajectory",
         "FinishTask",
         "DeleteNamespace",
         "CheckStore",
@@ -59,10 +59,10 @@ _ONCE = frozenset({"CancelHindsightJob", "CreateToken", "CreateBackup", "RevokeT
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One call, ready to send. `messages` is one message unless the requests are a stream."""
+    """One call, ready to send. `messages` is one message, or a stream that is made as it is sent, once."""
 
     method: Method
-    messages: list[Any]
+    messages: Iterable[Any]
     timeout: float | None  # seconds
     pauses: tuple[float, ...]  # before each repeat
 
@@ -87,15 +87,19 @@ def plan(rpc: str, given: Mapping[str, Any], timeout: float | None) -> Plan:
     """Raises InvalidArgumentError when `given` is no request of that RPC."""
     method = METHODS[rpc]
     operation = method.operation
-    # A write can be repeated when the connection is lost, because the server knows it again by this.
-    if not given.get("request_id") and any(f.name == "request_id" for f in fields(operation.request)):
-        given = {**given, "request_id": str(uuid.uuid4())}
-    request: Any = from_data(operation.request, given)
-    requests = _chunks(request) if isinstance(request, ImportChunk) else iter([request])
+    if operation.request_stream:
+        messages = (to_proto(from_data(operation.request, m), method.request) for m in given["messages"])
+        # The first holds what was asked: what is wrong with it must be told before gRPC's thread takes over.
+        sent: Iterable[Any] = chain([next(messages)], messages)
+    else:
+        # A write can be repeated when the connection is lost, because the server knows it again by this.
+        if not given.get("request_id") and any(f.name == "request_id" for f in fields(operation.request)):
+            given = {**given, "request_id": str(uuid.uuid4())}
+        sent = [to_proto(from_data(operation.request, given), method.request)]
     streams = operation.request_stream or operation.response_stream
     return Plan(
         method,
-        [to_proto(r, method.request) for r in requests],
+        sent,
         timeout * LONG if timeout is not None and rpc in _LONG else timeout,
         () if streams or rpc in _ONCE else PAUSES,
     )
@@ -165,14 +169,3 @@ def again(error: SiltstoneError, pause: float | None, until: float | None) -> bo
     if pause is None or error.reason != "CONNECTION_FAILED":
         return False
     return until is None or time.monotonic() + pause < until
-
-
-def _chunks(request: ImportChunk) -> Iterator[ImportChunk]:
-    """Whole lines, about a mebibyte at once, the request_id in the first."""
-    data, start, request_id = request.data, 0, request.request_id
-    while start < len(data) or request_id:
-        end = start + IMPORT_BYTES
-        if end < len(data):
-            end = (data.rfind(b"\n", start, end) + 1) or (data.find(b"\n", end) + 1) or len(data)
-        yield ImportChunk(data=data[start:end], request_id=request_id)
-        start, request_id = end, ""

@@ -1,8 +1,8 @@
 """Hindsight: a trajectory becomes lessons, and lessons go down the write path like any other memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 
 from siltstone import rust_core
 from siltstone.engine.call import Call
@@ -45,6 +45,7 @@ from siltstone.model.requests import (
     ListHindsightJobsRequest,
     ListHindsightJobsResponse,
     SummarizeTrajectoryRequest,
+    TrajectoryChunk,
     WriteMemoriesRequest,
     WriteMemoriesResponse,
 )
@@ -60,18 +61,35 @@ class LookingBack(Memories):
     extractor: Extractor
 
     def summarize_trajectory(self, request: SummarizeTrajectoryRequest, call: Call) -> Hindsight:
+        self._check_look_back(request)
+        answer: Hindsight | None = self.answered("SummarizeTrajectory", request, call)
+        return answer or self._look_back(request, _reading(request), call)
+
+    def stream_trajectory(self, chunks: Iterator[TrajectoryChunk], call: Call) -> Hindsight:
+        """As `summarize_trajectory`, for a log that comes in parts: only its steps are kept in memory."""
+        first = next(chunks, TrajectoryChunk())
+        options = first.options or SummarizeTrajectoryRequest()
+        if options.trajectory is not None or options.data:
+            raise invalid(
+                "options", "has a trajectory or data of its own; send the log in data of the chunks"
+            )
+        self._check_look_back(options)
+        reading = _read(_lines(chain([first], chunks)), options)
+        request = replace(options, trajectory=reading.trajectory)
+        answer: Hindsight | None = self.answered("SummarizeTrajectory", request, call)
+        return answer or self._look_back(request, reading, call)
+
+    def _check_look_back(self, request: SummarizeTrajectoryRequest) -> None:
         check_namespace(request.namespace)
         if request.max_tokens is not None:
             check_range(request.max_tokens, 1, 100_000, "max_tokens")
         if request.task_id:
             check_label(request.task_id, "task_id")
-        answer: Hindsight | None = self.answered("SummarizeTrajectory", request, call)
-        if answer is not None:
-            return answer
-        reading = _reading(request)
+
+    def _look_back(self, request: SummarizeTrajectoryRequest, reading: Reading, call: Call) -> Hindsight:
         trajectory = reading.trajectory
         hindsight = self._extracted(trajectory, call.remaining())
-        hindsight.skipped = reading.skipped
+        hindsight.skipped, hindsight.skipped_count = reading.skipped, reading.skipped_count
         self._summarize(hindsight, trajectory, request.max_tokens)
         if request.dry_run or not hindsight.lessons:
             return hindsight
@@ -225,13 +243,7 @@ def _reading(request: SummarizeTrajectoryRequest) -> Reading:
     if request.trajectory is None:
         if not request.data.strip():
             raise invalid("trajectory", "is missing; give a trajectory, or a log in data")
-        try:
-            return read_trajectory(request.data, goal=request.goal, outcome=request.outcome)
-        except InvalidArgumentError as error:
-            # The reader names places in the log, or the log itself; the caller knows it as `data`.
-            inside = "" if error.field in ("", "source") else f".{error.field}"
-            problem = error.message.removeprefix(f"{error.field}: ")
-            raise invalid(f"data{inside}", problem, error.reason) from None
+        return _read(request.data, request)
     trajectory = replace(
         request.trajectory,
         goal=request.goal or request.trajectory.goal,
@@ -240,3 +252,26 @@ def _reading(request: SummarizeTrajectoryRequest) -> Reading:
     if not trajectory.steps and not trajectory.goal.strip():
         raise invalid("trajectory", "has no goal and no steps; there is nothing to look back on")
     return Reading(trajectory=trajectory, skipped=[])
+
+
+def _read(source: str | Iterator[bytes], request: SummarizeTrajectoryRequest) -> Reading:
+    try:
+        return read_trajectory(source, goal=request.goal, outcome=request.outcome)
+    except InvalidArgumentError as error:
+        # The reader names places in the log, or the log itself; the caller knows it as `data`.
+        inside = "" if error.field in ("", "source") else f".{error.field}"
+        problem = error.message.removeprefix(f"{error.field}: ")
+        raise invalid(f"data{inside}", problem, error.reason) from None
+
+
+def _lines(chunks: Iterable[TrajectoryChunk]) -> Iterator[bytes]:
+    """The lines of a log that was cut anywhere."""
+    rest: list[bytes] = []  # of the line that is not whole yet; joined once, however many chunks it takes
+    for chunk in chunks:
+        *whole, last = chunk.data.split(b"\n")
+        for line in whole:
+            yield b"".join([*rest, line, b"\n"])
+            rest.clear()
+        rest.append(last)
+    if any(rest):
+        yield b"".join(rest)

@@ -55,8 +55,8 @@ class Verifying(Erasing):
                 writer.audit_memory(memory, action, said)
                 return memory
             new = with_evidence(memory, piece)
-            former = "" if new.verification is memory.verification else "verified"
-            return writer.put_memory(new, former=former, action=action, note=said)
+            # Whatever moves confidence keeps the state before it: `as_of` shows what was believed then.
+            return writer.put_memory(new, former="verified", action=action, note=said)
 
         return self.write("VerifyMemory", request, call, operation)
 

@@ -49,7 +49,10 @@ class Hindsight:
     steps: int = 0
     format: str = ""  # the adapter that read it
     extractor: str = ""  # with its version
-    skipped: list[str] = field(default_factory=list)  # lines that could not be read, with their numbers
+    skipped: list[str] = field(
+        default_factory=list
+    )  # the first 100 lines that could not be read, with numbers
+    skipped_count: int = 0  # all of them
     flags: list[str] = field(default_factory=list)  # what to know: "instruction-like text in step 4"
 
 

@@ -220,6 +220,14 @@ class CreateHindsightJobRequest:
 
 
 @dataclass(slots=True, kw_only=True)
+class TrajectoryChunk:
+    """A part of a log; cut anywhere, sent in order."""
+
+    options: SummarizeTrajectoryRequest | None = None  # in the first chunk, without trajectory and data
+    data: bytes = b""
+
+
+@dataclass(slots=True, kw_only=True)
 class GetHindsightJobRequest:
     id: str
 

@@ -27,7 +27,7 @@ from siltstone.v1 import memory_pb2 as siltstone_dot_v1_dot_memory__pb2
 from siltstone.v1 import trajectory_pb2 as siltstone_dot_v1_dot_trajectory__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1csiltstone/v1/hindsight.proto\x12\x0csiltstone.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19siltstone/v1/memory.proto\x1a\x1dsiltstone/v1/trajectory.proto\"\xa8\x01\n\x0f\x45xtractedLesson\x12$\n\x06lesson\x18\x01 \x01(\x0b\x32\x14.siltstone.v1.Lesson\x12\x11\n\ttask_type\x18\x02 \x01(\t\x12&\n\x07outcome\x18\x03 \x01(\x0e\x32\x15.siltstone.v1.Outcome\x12\x12\n\ntools_used\x18\x04 \x03(\t\x12\x0c\n\x04tags\x18\x05 \x03(\t\x12\x12\n\nconfidence\x18\x06 \x01(\x01\"\x8c\x02\n\tHindsight\x12.\n\x07lessons\x18\x01 \x03(\x0b\x32\x1d.siltstone.v1.ExtractedLesson\x12,\n\x08receipts\x18\x02 \x03(\x0b\x32\x1a.siltstone.v1.WriteReceipt\x12\x0f\n\x07summary\x18\x03 \x01(\t\x12\x16\n\x0esummary_tokens\x18\x04 \x01(\x05\x12&\n\x07outcome\x18\x05 \x01(\x0e\x32\x15.siltstone.v1.Outcome\x12\r\n\x05steps\x18\x06 \x01(\x05\x12\x0e\n\x06\x66ormat\x18\x07 \x01(\t\x12\x11\n\textractor\x18\x08 \x01(\t\x12\x0f\n\x07skipped\x18\t \x03(\t\x12\r\n\x05\x66lags\x18\n \x03(\t\"\x81\x03\n\x0cHindsightJob\x12\n\n\x02id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\t\x12%\n\x05state\x18\x04 \x01(\x0e\x32\x16.siltstone.v1.JobState\x12\x10\n\x08\x61ttempts\x18\x05 \x01(\x05\x12\r\n\x05\x65rror\x18\x06 \x01(\t\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\thindsight\x18\t \x01(\x0b\x32\x17.siltstone.v1.Hindsight\x12)\n\x07trigger\x18\n \x01(\x0e\x32\x18.siltstone.v1.JobTrigger\x12\x10\n\x08progress\x18\x0b \x01(\x01\x12.\n\nretry_time\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x92\x02\n\x1aSummarizeTrajectoryRequest\x12,\n\ntrajectory\x18\x01 \x01(\x0b\x32\x18.siltstone.v1.Trajectory\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\t\x12\x0c\n\x04goal\x18\x03 \x01(\t\x12&\n\x07outcome\x18\x04 \x01(\x0e\x32\x15.siltstone.v1.Outcome\x12\x16\n\tnamespace\x18\x05 \x01(\tH\x00\x88\x01\x01\x12\x17\n\nmax_tokens\x18\x06 \x01(\x05H\x01\x88\x01\x01\x12\x0f\n\x07\x64ry_run\x18\x07 \x01(\x08\x12\x0f\n\x07task_id\x18\x08 \x01(\t\x12\x12\n\nrequest_id\x18\t \x01(\tB\x0c\n\n_namespaceB\r\n\x0b_max_tokens\"N\n\x19\x43reateHindsightJobRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12\x0c\n\x04wait\x18\x02 \x01(\x08\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"$\n\x16GetHindsightJobRequest\x12\n\n\x02id\x18\x01 \x01(\t\"|\n\x18ListHindsightJobsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12&\n\x06states\x18\x02 \x03(\x0e\x32\x16.siltstone.v1.JobState\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"^\n\x19ListHindsightJobsResponse\x12(\n\x04jobs\x18\x01 \x03(\x0b\x32\x1a.siltstone.v1.HindsightJob\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\'\n\x19\x43\x61ncelHindsightJobRequest\x12\n\n\x02id\x18\x01 \x01(\t*\x95\x01\n\x08JobState\x12\x19\n\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n\x11JOB_STATE_RUNNING\x10\x02\x12\x12\n\x0eJOB_STATE_DONE\x10\x03\x12\x14\n\x10JOB_STATE_FAILED\x10\x04\x12\x17\n\x13JOB_STATE_CANCELLED\x10\x05*\xa1\x01\n\nJobTrigger\x12\x1b\n\x17JOB_TRIGGER_UNSPECIFIED\x10\x00\x12\x16\n\x12JOB_TRIGGER_FINISH\x10\x01\x12\x15\n\x11JOB_TRIGGER_TURNS\x10\x02\x12\x18\n\x14JOB_TRIGGER_REMEMBER\x10\x03\x12\x14\n\x10JOB_TRIGGER_IDLE\x10\x04\x12\x17\n\x13JOB_TRIGGER_REQUEST\x10\x05\x32\xdd\x03\n\x10HindsightService\x12X\n\x13SummarizeTrajectory\x12(.siltstone.v1.SummarizeTrajectoryRequest\x1a\x17.siltstone.v1.Hindsight\x12Y\n\x12\x43reateHindsightJob\x12\'.siltstone.v1.CreateHindsightJobRequest\x1a\x1a.siltstone.v1.HindsightJob\x12S\n\x0fGetHindsightJob\x12$.siltstone.v1.GetHindsightJobRequest\x1a\x1a.siltstone.v1.HindsightJob\x12\x64\n\x11ListHindsightJobs\x12&.siltstone.v1.ListHindsightJobsRequest\x1a\'.siltstone.v1.ListHindsightJobsResponse\x12Y\n\x12\x43\x61ncelHindsightJob\x12\'.siltstone.v1.CancelHindsightJobRequest\x1a\x1a.siltstone.v1.HindsightJobB*\n\x0csiltstone.v1P\x01Z\x18siltstone/v1;siltstonev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1csiltstone/v1/hindsight.proto\x12\x0csiltstone.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19siltstone/v1/memory.proto\x1a\x1dsiltstone/v1/trajectory.proto\"\xa8\x01\n\x0f\x45xtractedLesson\x12$\n\x06lesson\x18\x01 \x01(\x0b\x32\x14.siltstone.v1.Lesson\x12\x11\n\ttask_type\x18\x02 \x01(\t\x12&\n\x07outcome\x18\x03 \x01(\x0e\x32\x15.siltstone.v1.Outcome\x12\x12\n\ntools_used\x18\x04 \x03(\t\x12\x0c\n\x04tags\x18\x05 \x03(\t\x12\x12\n\nconfidence\x18\x06 \x01(\x01\"\xa3\x02\n\tHindsight\x12.\n\x07lessons\x18\x01 \x03(\x0b\x32\x1d.siltstone.v1.ExtractedLesson\x12,\n\x08receipts\x18\x02 \x03(\x0b\x32\x1a.siltstone.v1.WriteReceipt\x12\x0f\n\x07summary\x18\x03 \x01(\t\x12\x16\n\x0esummary_tokens\x18\x04 \x01(\x05\x12&\n\x07outcome\x18\x05 \x01(\x0e\x32\x15.siltstone.v1.Outcome\x12\r\n\x05steps\x18\x06 \x01(\x05\x12\x0e\n\x06\x66ormat\x18\x07 \x01(\t\x12\x11\n\textractor\x18\x08 \x01(\t\x12\x0f\n\x07skipped\x18\t \x03(\t\x12\r\n\x05\x66lags\x18\n \x03(\t\x12\x15\n\rskipped_count\x18\x0b \x01(\x05\"\x81\x03\n\x0cHindsightJob\x12\n\n\x02id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0f\n\x07task_id\x18\x03 \x01(\t\x12%\n\x05state\x18\x04 \x01(\x0e\x32\x16.siltstone.v1.JobState\x12\x10\n\x08\x61ttempts\x18\x05 \x01(\x05\x12\r\n\x05\x65rror\x18\x06 \x01(\t\x12/\n\x0b\x63reate_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\thindsight\x18\t \x01(\x0b\x32\x17.siltstone.v1.Hindsight\x12)\n\x07trigger\x18\n \x01(\x0e\x32\x18.siltstone.v1.JobTrigger\x12\x10\n\x08progress\x18\x0b \x01(\x01\x12.\n\nretry_time\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x92\x02\n\x1aSummarizeTrajectoryRequest\x12,\n\ntrajectory\x18\x01 \x01(\x0b\x32\x18.siltstone.v1.Trajectory\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\t\x12\x0c\n\x04goal\x18\x03 \x01(\t\x12&\n\x07outcome\x18\x04 \x01(\x0e\x32\x15.siltstone.v1.Outcome\x12\x16\n\tnamespace\x18\x05 \x01(\tH\x00\x88\x01\x01\x12\x17\n\nmax_tokens\x18\x06 \x01(\x05H\x01\x88\x01\x01\x12\x0f\n\x07\x64ry_run\x18\x07 \x01(\x08\x12\x0f\n\x07task_id\x18\x08 \x01(\t\x12\x12\n\nrequest_id\x18\t \x01(\tB\x0c\n\n_namespaceB\r\n\x0b_max_tokens\"b\n\x17StreamTrajectoryRequest\x12\x39\n\x07options\x18\x01 \x01(\x0b\x32(.siltstone.v1.SummarizeTrajectoryRequest\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\"N\n\x19\x43reateHindsightJobRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12\x0c\n\x04wait\x18\x02 \x01(\x08\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"$\n\x16GetHindsightJobRequest\x12\n\n\x02id\x18\x01 \x01(\t\"|\n\x18ListHindsightJobsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12&\n\x06states\x18\x02 \x03(\x0e\x32\x16.siltstone.v1.JobState\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"^\n\x19ListHindsightJobsResponse\x12(\n\x04jobs\x18\x01 \x03(\x0b\x32\x1a.siltstone.v1.HindsightJob\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\'\n\x19\x43\x61ncelHindsightJobRequest\x12\n\n\x02id\x18\x01 \x01(\t*\x95\x01\n\x08JobState\x12\x19\n\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n\x11JOB_STATE_RUNNING\x10\x02\x12\x12\n\x0eJOB_STATE_DONE\x10\x03\x12\x14\n\x10JOB_STATE_FAILED\x10\x04\x12\x17\n\x13JOB_STATE_CANCELLED\x10\x05*\xa1\x01\n\nJobTrigger\x12\x1b\n\x17JOB_TRIGGER_UNSPECIFIED\x10\x00\x12\x16\n\x12JOB_TRIGGER_FINISH\x10\x01\x12\x15\n\x11JOB_TRIGGER_TURNS\x10\x02\x12\x18\n\x14JOB_TRIGGER_REMEMBER\x10\x03\x12\x14\n\x10JOB_TRIGGER_IDLE\x10\x04\x12\x17\n\x13JOB_TRIGGER_REQUEST\x10\x05\x32\xb3\x04\n\x10HindsightService\x12X\n\x13SummarizeTrajectory\x12(.siltstone.v1.SummarizeTrajectoryRequest\x1a\x17.siltstone.v1.Hindsight\x12T\n\x10StreamTrajectory\x12%.siltstone.v1.StreamTrajectoryRequest\x1a\x17.siltstone.v1.Hindsight(\x01\x12Y\n\x12\x43reateHindsightJob\x12\'.siltstone.v1.CreateHindsightJobRequest\x1a\x1a.siltstone.v1.HindsightJob\x12S\n\x0fGetHindsightJob\x12$.siltstone.v1.GetHindsightJobRequest\x1a\x1a.siltstone.v1.HindsightJob\x12\x64\n\x11ListHindsightJobs\x12&.siltstone.v1.ListHindsightJobsRequest\x1a\'.siltstone.v1.ListHindsightJobsResponse\x12Y\n\x12\x43\x61ncelHindsightJob\x12\'.siltstone.v1.CancelHindsightJobRequest\x1a\x1a.siltstone.v1.HindsightJobB*\n\x0csiltstone.v1P\x01Z\x18siltstone/v1;siltstonev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,28 +35,30 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'siltstone.v1.hindsight_pb2'
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\014siltstone.v1P\001Z\030siltstone/v1;siltstonev1'
-  _globals['_JOBSTATE']._serialized_start=1626
-  _globals['_JOBSTATE']._serialized_end=1775
-  _globals['_JOBTRIGGER']._serialized_start=1778
-  _globals['_JOBTRIGGER']._serialized_end=1939
+  _globals['_JOBSTATE']._serialized_start=1749
+  _globals['_JOBSTATE']._serialized_end=1898
+  _globals['_JOBTRIGGER']._serialized_start=1901
+  _globals['_JOBTRIGGER']._serialized_end=2062
   _globals['_EXTRACTEDLESSON']._serialized_start=138
   _globals['_EXTRACTEDLESSON']._serialized_end=306
   _globals['_HINDSIGHT']._serialized_start=309
-  _globals['_HINDSIGHT']._serialized_end=577
-  _globals['_HINDSIGHTJOB']._serialized_start=580
-  _globals['_HINDSIGHTJOB']._serialized_end=965
-  _globals['_SUMMARIZETRAJECTORYREQUEST']._serialized_start=968
-  _globals['_SUMMARIZETRAJECTORYREQUEST']._serialized_end=1242
-  _globals['_CREATEHINDSIGHTJOBREQUEST']._serialized_start=1244
-  _globals['_CREATEHINDSIGHTJOBREQUEST']._serialized_end=1322
-  _globals['_GETHINDSIGHTJOBREQUEST']._serialized_start=1324
-  _globals['_GETHINDSIGHTJOBREQUEST']._serialized_end=1360
-  _globals['_LISTHINDSIGHTJOBSREQUEST']._serialized_start=1362
-  _globals['_LISTHINDSIGHTJOBSREQUEST']._serialized_end=1486
-  _globals['_LISTHINDSIGHTJOBSRESPONSE']._serialized_start=1488
-  _globals['_LISTHINDSIGHTJOBSRESPONSE']._serialized_end=1582
-  _globals['_CANCELHINDSIGHTJOBREQUEST']._serialized_start=1584
-  _globals['_CANCELHINDSIGHTJOBREQUEST']._serialized_end=1623
-  _globals['_HINDSIGHTSERVICE']._serialized_start=1942
-  _globals['_HINDSIGHTSERVICE']._serialized_end=2419
+  _globals['_HINDSIGHT']._serialized_end=600
+  _globals['_HINDSIGHTJOB']._serialized_start=603
+  _globals['_HINDSIGHTJOB']._serialized_end=988
+  _globals['_SUMMARIZETRAJECTORYREQUEST']._serialized_start=991
+  _globals['_SUMMARIZETRAJECTORYREQUEST']._serialized_end=1265
+  _globals['_STREAMTRAJECTORYREQUEST']._serialized_start=1267
+  _globals['_STREAMTRAJECTORYREQUEST']._serialized_end=1365
+  _globals['_CREATEHINDSIGHTJOBREQUEST']._serialized_start=1367
+  _globals['_CREATEHINDSIGHTJOBREQUEST']._serialized_end=1445
+  _globals['_GETHINDSIGHTJOBREQUEST']._serialized_start=1447
+  _globals['_GETHINDSIGHTJOBREQUEST']._serialized_end=1483
+  _globals['_LISTHINDSIGHTJOBSREQUEST']._serialized_start=1485
+  _globals['_LISTHINDSIGHTJOBSREQUEST']._serialized_end=1609
+  _globals['_LISTHINDSIGHTJOBSRESPONSE']._serialized_start=1611
+  _globals['_LISTHINDSIGHTJOBSRESPONSE']._serialized_end=1705
+  _globals['_CANCELHINDSIGHTJOBREQUEST']._serialized_start=1707
+  _globals['_CANCELHINDSIGHTJOBREQUEST']._serialized_end=1746
+  _globals['_HINDSIGHTSERVICE']._serialized_start=2065
+  _globals['_HINDSIGHTSERVICE']._serialized_end=2628
 # @@protoc_insertion_point(module_scope)

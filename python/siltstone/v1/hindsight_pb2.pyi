@@ -59,7 +59,7 @@ class ExtractedLesson(_message.Message):
     def __init__(self, lesson: _Optional[_Union[_memory_pb2.Lesson, _Mapping]] = ..., task_type: _Optional[str] = ..., outcome: _Optional[_Union[_memory_pb2.Outcome, str]] = ..., tools_used: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., confidence: _Optional[float] = ...) -> None: ...
 
 class Hindsight(_message.Message):
-    __slots__ = ("lessons", "receipts", "summary", "summary_tokens", "outcome", "steps", "format", "extractor", "skipped", "flags")
+    __slots__ = ("lessons", "receipts", "summary", "summary_tokens", "outcome", "steps", "format", "extractor", "skipped", "flags", "skipped_count")
     LESSONS_FIELD_NUMBER: _ClassVar[int]
     RECEIPTS_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
@@ -70,6 +70,7 @@ class Hindsight(_message.Message):
     EXTRACTOR_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
     FLAGS_FIELD_NUMBER: _ClassVar[int]
+    SKIPPED_COUNT_FIELD_NUMBER: _ClassVar[int]
     lessons: _containers.RepeatedCompositeFieldContainer[ExtractedLesson]
     receipts: _containers.RepeatedCompositeFieldContainer[_memory_pb2.WriteReceipt]
     summary: str
@@ -80,7 +81,8 @@ class Hindsight(_message.Message):
     extractor: str
     skipped: _containers.RepeatedScalarFieldContainer[str]
     flags: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, lessons: _Optional[_Iterable[_Union[ExtractedLesson, _Mapping]]] = ..., receipts: _Optional[_Iterable[_Union[_memory_pb2.WriteReceipt, _Mapping]]] = ..., summary: _Optional[str] = ..., summary_tokens: _Optional[int] = ..., outcome: _Optional[_Union[_memory_pb2.Outcome, str]] = ..., steps: _Optional[int] = ..., format: _Optional[str] = ..., extractor: _Optional[str] = ..., skipped: _Optional[_Iterable[str]] = ..., flags: _Optional[_Iterable[str]] = ...) -> None: ...
+    skipped_count: int
+    def __init__(self, lessons: _Optional[_Iterable[_Union[ExtractedLesson, _Mapping]]] = ..., receipts: _Optional[_Iterable[_Union[_memory_pb2.WriteReceipt, _Mapping]]] = ..., summary: _Optional[str] = ..., summary_tokens: _Optional[int] = ..., outcome: _Optional[_Union[_memory_pb2.Outcome, str]] = ..., steps: _Optional[int] = ..., format: _Optional[str] = ..., extractor: _Optional[str] = ..., skipped: _Optional[_Iterable[str]] = ..., flags: _Optional[_Iterable[str]] = ..., skipped_count: _Optional[int] = ...) -> None: ...
 
 class HindsightJob(_message.Message):
     __slots__ = ("id", "namespace", "task_id", "state", "attempts", "error", "create_time", "update_time", "hindsight", "trigger", "progress", "retry_time")
@@ -131,6 +133,14 @@ class SummarizeTrajectoryRequest(_message.Message):
     task_id: str
     request_id: str
     def __init__(self, trajectory: _Optional[_Union[_trajectory_pb2.Trajectory, _Mapping]] = ..., data: _Optional[str] = ..., goal: _Optional[str] = ..., outcome: _Optional[_Union[_memory_pb2.Outcome, str]] = ..., namespace: _Optional[str] = ..., max_tokens: _Optional[int] = ..., dry_run: _Optional[bool] = ..., task_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class StreamTrajectoryRequest(_message.Message):
+    __slots__ = ("options", "data")
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    options: SummarizeTrajectoryRequest
+    data: bytes
+    def __init__(self, options: _Optional[_Union[SummarizeTrajectoryRequest, _Mapping]] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class CreateHindsightJobRequest(_message.Message):
     __slots__ = ("task_id", "wait", "request_id")

@@ -40,6 +40,11 @@ class HindsightServiceStub:
                 request_serializer=siltstone_dot_v1_dot_hindsight__pb2.SummarizeTrajectoryRequest.SerializeToString,
                 response_deserializer=siltstone_dot_v1_dot_hindsight__pb2.Hindsight.FromString,
                 _registered_method=True)
+        self.StreamTrajectory = channel.stream_unary(
+                '/siltstone.v1.HindsightService/StreamTrajectory',
+                request_serializer=siltstone_dot_v1_dot_hindsight__pb2.StreamTrajectoryRequest.SerializeToString,
+                response_deserializer=siltstone_dot_v1_dot_hindsight__pb2.Hindsight.FromString,
+                _registered_method=True)
         self.CreateHindsightJob = channel.unary_unary(
                 '/siltstone.v1.HindsightService/CreateHindsightJob',
                 request_serializer=siltstone_dot_v1_dot_hindsight__pb2.CreateHindsightJobRequest.SerializeToString,
@@ -69,6 +74,14 @@ class HindsightServiceServicer:
     def SummarizeTrajectory(self, request, context):
         """Extracts the lessons of a run and keeps them.
         Errors: INVALID_ARGUMENT for both or neither of trajectory and data, and for a log in no known format.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StreamTrajectory(self, request_iterator, context):
+        """As SummarizeTrajectory, for a log of any size: read line by line as it comes, only its steps are kept.
+        Errors: those of SummarizeTrajectory; RESOURCE_EXHAUSTED for too many open streams.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -113,6 +126,11 @@ def add_HindsightServiceServicer_to_server(servicer, server):
             'SummarizeTrajectory': grpc.unary_unary_rpc_method_handler(
                     servicer.SummarizeTrajectory,
                     request_deserializer=siltstone_dot_v1_dot_hindsight__pb2.SummarizeTrajectoryRequest.FromString,
+                    response_serializer=siltstone_dot_v1_dot_hindsight__pb2.Hindsight.SerializeToString,
+            ),
+            'StreamTrajectory': grpc.stream_unary_rpc_method_handler(
+                    servicer.StreamTrajectory,
+                    request_deserializer=siltstone_dot_v1_dot_hindsight__pb2.StreamTrajectoryRequest.FromString,
                     response_serializer=siltstone_dot_v1_dot_hindsight__pb2.Hindsight.SerializeToString,
             ),
             'CreateHindsightJob': grpc.unary_unary_rpc_method_handler(
@@ -163,6 +181,33 @@ class HindsightService:
             target,
             '/siltstone.v1.HindsightService/SummarizeTrajectory',
             siltstone_dot_v1_dot_hindsight__pb2.SummarizeTrajectoryRequest.SerializeToString,
+            siltstone_dot_v1_dot_hindsight__pb2.Hindsight.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StreamTrajectory(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/siltstone.v1.HindsightService/StreamTrajectory',
+            siltstone_dot_v1_dot_hindsight__pb2.StreamTrajectoryRequest.SerializeToString,
             siltstone_dot_v1_dot_hindsight__pb2.Hindsight.FromString,
             options,
             channel_credentials,
