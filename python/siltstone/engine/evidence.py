@@ -2,7 +2,7 @@
 
 A piece is what one task observed: that following the memory worked or failed, or that the task came to the
 same by itself. One task is one piece, its latest word; one trajectory is one piece. Beside them stand the
-verdicts of reviewers. `docs/decisions/0012-evidence.md` says why the rules are these.
+verdicts of reviewers. `docs/decisions/0009-evidence.md` says why the rules are these.
 """
 
 from collections.abc import Sequence
