@@ -182,7 +182,7 @@ class Settings:
         None, _whole(0, 10**12), "most tokens, in and out, a UTC day and process; then the rules; no limit"
     )
     workers: int = _setting(32, _whole(1, 1024), "threads that answer gRPC calls")
-    max_message_bytes: int = _setting(64 << 20, _size, "largest request or answer")
+    max_message_bytes: int = _setting(64 << 20, _size, "largest message that the gRPC server takes")
     max_content_bytes: int = _setting(1 << 20, _size, "largest content of one memory, in UTF-8")
     max_batch: int = _setting(1000, _whole(1, 100_000), "most drafts in one write")
     max_top_k: int = _setting(10_000, _whole(1, 10_000), "largest top_k of a search")

@@ -32,8 +32,8 @@ class Handlers:
     """The handlers of every service over one engine.
 
     Args:
-        engine: has a method for each operation: ``method(request, call) -> response``. ``export_memories``
-            returns an iterable, ``import_memories`` takes one.
+        engine: has a method for each operation: ``method(request, call) -> response``. Where requests are a
+            stream it takes an iterator of them, where responses are one it returns an iterable.
         max_streams: how many streams may be open at once; each holds a worker for as long as it is open.
     """
 
