@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from siltstone.engine.unlinking import unlink
 from siltstone.errors import SiltstoneError
@@ -79,7 +79,7 @@ class Sweeper:
     def _run(self) -> None:
         while not self._stop.wait(self._every):
             try:
-                removed = self.sweep(datetime.now().astimezone())
+                removed = self.sweep(datetime.now(UTC))
             except Exception:
                 log.exception("expired memories could not be removed; the next sweep tries again")
             else:

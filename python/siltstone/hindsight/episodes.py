@@ -195,7 +195,7 @@ def _clicked(
         shown = [words["quoted"].format(label) for label in list(labels)[:_MOST_CLICKS]]
         parts.append(words["clicked"].format(words["list"].join(shown)))
     unnamed = len({_place(step) for step, action in clicks if not action.label})
-    notes = _notes(run, done)
+    notes = _notes(done)
     if unnamed and notes:
         for number, note in notes:
             quotes.append((number, note))
@@ -208,7 +208,7 @@ def _clicked(
     return parts
 
 
-def _notes(run: Run, pairs: list[Pair]) -> list[tuple[int, str]]:
+def _notes(pairs: list[Pair]) -> list[tuple[int, str]]:
     """What the agent says that its actions did, the last first said last."""
     found: dict[str, int] = {}
     for step, action in pairs:

@@ -224,8 +224,7 @@ class Reader:
         moment; and the id to go on behind, "" at the end."""
         self._require(namespace)
         bound = records.to_microseconds(before)
-        prefix = keys.namespace(namespace)
-        start = keys.following(keys.member(namespace, keys.parse_id(after_id))) if after_id else b""
+        prefix, start = keys.namespace(namespace), _behind(namespace, after_id)
         found: list[str] = []
         for count, (key, value) in enumerate(self._scan("memories", prefix, start=start), start=1):
             valid_until = records.unpack(value).get("valid_until")

@@ -23,7 +23,6 @@ _AFTER = re.compile(r"(?:之后|以后|后(?![来面天台端续期缀者果勤�
 _BEFORE = re.compile(r"(?:之前|以前|[及或]之前|[及或]以前|为止|前(?![端后台面缀者提半几十]))")
 _UNTIL = re.compile(r"(?:截至|截止到?|直到|在?早于)\s?")
 _LATER_THAN = re.compile(r"(?:晚于|不早于)\s?")
-_SECOND_YEAR = re.compile(rf"(?P<year>\d{{4}}|[{NUMERAL}]{{4}})\s?年")
 _FIRST_YEAR = re.compile(r"(?<!\d)(?P<year>(?:1[89]|20)\d\d)(?=\s?(?:[-–—~～]+|到|至)\s?\d{4}\s?年)")
 _SECOND_DAY = re.compile(rf"(?P<day>{SMALL})\s?[日号]")
 _SECOND_MONTH = re.compile(rf"(?P<month>{SMALL})月(?!{SMALL}[日号])")

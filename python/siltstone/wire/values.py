@@ -12,7 +12,6 @@ from typing import Any
 from siltstone.wire.fault import Fault
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SECOND = timedelta(seconds=1)
 _MAX_DURATION = 315_576_000_000  # seconds; the limit of google.protobuf.Duration
 _EXACT = 2**53  # above it a double no longer holds every whole number
 

@@ -60,7 +60,7 @@ def _read(log: Log) -> Found:
             log.skip(where, "no call of a tool: it has no name")
             continue
         arguments = next((entry[name] for name in _ARGUMENTS if name in entry), None)
-        steps.call(where, tool, arguments_of(arguments), text=_said(entry, where), time=time)
+        steps.call(where, tool, arguments_of(arguments), text=_said(entry), time=time)
         text, failed = _result(entry, where, log)
         steps.answer(where, text, failed=failed)
     row = log.row
@@ -88,7 +88,7 @@ def _rpc(steps: StepCollector, entry: dict[str, Any], where: str, log: Log) -> N
             steps.answer(key, text, failed=failed)
 
 
-def _said(entry: dict[str, Any], where: str) -> str:
+def _said(entry: dict[str, Any]) -> str:
     parts = [entry.get(name) for name in ("thought", "text", "message")]
     return joined(*(part for part in parts if isinstance(part, str)))
 
