@@ -27,7 +27,8 @@ CHANNEL_OPTIONS = [
     ("grpc.max_send_message_length", -1),
     # A restarted server is found again in moments, not after gRPC's minute.
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
+    # This one also bounds the time that one connection may take, so it must outlast a busy machine.
+    ("grpc.min_reconnect_backoff_ms", 5000),
     ("grpc.max_reconnect_backoff_ms", 2000),
     # A proxy for the web in the environment must not swallow calls to a server of one's own.
     ("grpc.enable_http_proxy", 0),
