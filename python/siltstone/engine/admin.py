@@ -6,11 +6,10 @@ import numpy as np
 
 from siltstone.engine.call import Call
 from siltstone.engine.core import known_namespace
-from siltstone.engine.jobs import OPEN
 from siltstone.engine.pages import decode_token, encode_token
 from siltstone.engine.tasks import Tasks
 from siltstone.engine.validate import check_page
-from siltstone.model import CheckReport, Namespace, Stats
+from siltstone.model import OPEN_STATES, CheckReport, Namespace, Stats
 from siltstone.model.requests import (
     CheckStoreRequest,
     DeleteNamespaceRequest,
@@ -60,7 +59,7 @@ class Admin(Tasks):
             memories = sum(reader.count_memories(r.number) for r in records)
             tasks = sum(1 for r in records for _ in reader.tasks(r.number))
             names = {r.name for r in records}
-            waiting = sum(1 for job in reader.jobs(states=set(OPEN)) if job.namespace in names)
+            waiting = sum(1 for job in reader.jobs(states=OPEN_STATES) if job.namespace in names)
         info = self.store.info()
         return Stats(
             namespaces=len(records),

@@ -14,12 +14,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from siltstone.errors import FailedPreconditionError, SiltstoneError, UnavailableError
-from siltstone.model import Hindsight, HindsightJob, JobState, JobTrigger, Task
+from siltstone.model import OPEN_STATES, Hindsight, HindsightJob, JobState, JobTrigger, Task
 from siltstone.store import Store, Writer
 
 log = logging.getLogger(__name__)
-
-OPEN = frozenset({JobState.QUEUED, JobState.RUNNING})
 
 Keep = Callable[[Writer], Hindsight]
 # What another try cannot mend.
@@ -95,7 +93,7 @@ class JobRunner:
 
     def start(self) -> None:
         with self._store.read() as reader:
-            waiting = list(reader.jobs(states=OPEN))
+            waiting = list(reader.jobs(states=OPEN_STATES))
         now = datetime.now(UTC)
         for job in waiting:
             left = (job.retry_time - now).total_seconds() if job.retry_time else 0.0
@@ -153,7 +151,7 @@ class JobRunner:
         """The job as it stands right now."""
         if job.state is JobState.DONE:
             return replace(job, progress=1.0)
-        return replace(job, progress=self._progress.get(job.id, 0.0) if job.state in OPEN else 0.0)
+        return replace(job, progress=self._progress.get(job.id, 0.0) if job.state in OPEN_STATES else 0.0)
 
     def note_progress(self, id: str, share: float) -> None:
         self._progress[id] = share
@@ -163,7 +161,7 @@ class JobRunner:
     def _open(self, id: str) -> bool:
         with self._store.read() as reader:
             job = reader.job(id)
-        return job is not None and job.state in OPEN
+        return job is not None and job.state in OPEN_STATES
 
     def _work(self) -> None:
         while (entry := self._next()) is not None:
@@ -218,7 +216,7 @@ class JobRunner:
 
     def _begin(self, writer: Writer, id: str) -> HindsightJob | None:
         job = writer.job(id)
-        if job is None or job.state not in OPEN:
+        if job is None or job.state not in OPEN_STATES:
             return None
         if job.attempts >= self._attempts:
             error = job.error or f"the service ended during each of {job.attempts} tries"
@@ -234,7 +232,7 @@ class JobRunner:
 
         def operation(writer: Writer) -> float | None:
             current = writer.job(job.id)
-            if current is None or current.state not in OPEN:
+            if current is None or current.state not in OPEN_STATES:
                 return None
             state = JobState.FAILED if final else JobState.QUEUED
             retry_time = None if final else writer.now + timedelta(seconds=seconds)

@@ -7,7 +7,7 @@ from itertools import chain, islice
 from siltstone import rust_core
 from siltstone.engine.call import Call
 from siltstone.engine.core import found, known_namespace
-from siltstone.engine.jobs import OPEN, Control, JobRunner, queue_job
+from siltstone.engine.jobs import Control, JobRunner, queue_job
 from siltstone.engine.lessons import drafts_of, holds_already, replace_outdated
 from siltstone.engine.memories import Memories
 from siltstone.engine.pages import decode_token, encode_token
@@ -30,6 +30,7 @@ from siltstone.hindsight import (
     trajectory_digest,
 )
 from siltstone.model import (
+    OPEN_STATES,
     Hindsight,
     HindsightJob,
     JobState,
@@ -188,7 +189,7 @@ class LookingBack(Memories):
             job = found(writer.job(id), "job", id)
             if job.state is JobState.CANCELLED:
                 return job
-            if job.state not in OPEN:
+            if job.state not in OPEN_STATES:
                 raise FailedPreconditionError(
                     f"id: job {id} is {job.state}, only one that waits or runs can be cancelled",
                     reason="JOB_ENDED",

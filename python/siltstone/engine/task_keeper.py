@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from siltstone.config import Settings
-from siltstone.engine.jobs import OPEN, JobRunner, queue_job
+from siltstone.engine.jobs import JobRunner, queue_job
 from siltstone.errors import SiltstoneError
-from siltstone.model import HindsightJob, JobState, JobTrigger, Task, TaskStatus
+from siltstone.model import OPEN_STATES, HindsightJob, JobState, JobTrigger, Task, TaskStatus
 from siltstone.store import Reader, Store, Writer
 
 _LOOKED_AT = 500  # tasks read in one snapshot
@@ -166,7 +166,7 @@ class TaskKeeper:
             task = writer.task(id)
             job = writer.job(task.hindsight_job_id) if task and task.hindsight_job_id else None
             if task is not None and self._is_over(task, now):
-                if job is not None and job.state in OPEN:
+                if job is not None and job.state in OPEN_STATES:
                     writer.put_job(replace(job, state=JobState.CANCELLED, retry_time=None))
                 writer.delete_task(id)
 
@@ -220,7 +220,7 @@ def _ended(task: Task, before: datetime) -> bool:
 
 
 def _old(job: HindsightJob, before: datetime) -> bool:
-    return job.state not in OPEN and job.update_time is not None and job.update_time <= before
+    return job.state not in OPEN_STATES and job.update_time is not None and job.update_time <= before
 
 
 def _portions(ids: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -11,7 +11,14 @@ from siltstone.model.admin import (
     Token,
     check_roles,
 )
-from siltstone.model.hindsight import ExtractedLesson, Hindsight, HindsightJob, JobState, JobTrigger
+from siltstone.model.hindsight import (
+    OPEN_STATES,
+    ExtractedLesson,
+    Hindsight,
+    HindsightJob,
+    JobState,
+    JobTrigger,
+)
 from siltstone.model.memory import (
     Action,
     AttributeValue,
@@ -53,6 +60,7 @@ from siltstone.model.task import DerivedState, RenderedTask, Role, Step, Task, T
 
 __all__ = [
     "AGENT_ROLES",
+    "OPEN_STATES",
     "PROFILES",
     "ROLES",
     "Action",

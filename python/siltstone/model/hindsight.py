@@ -15,6 +15,10 @@ class JobState(StrEnum):
     CANCELLED = "CANCELLED"
 
 
+# Of a job that has not come to an end.
+OPEN_STATES = frozenset({JobState.QUEUED, JobState.RUNNING})
+
+
 class JobTrigger(StrEnum):
     """Why a job looks back."""
 

@@ -11,7 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siltstone.errors import AlreadyExistsError, InternalError, NotFoundError
-from siltstone.model import AuditEvent, HindsightJob, JobState, Memory, Revision, Step, Task, Token
+from siltstone.model import (
+    OPEN_STATES,
+    AuditEvent,
+    HindsightJob,
+    JobState,
+    Memory,
+    Revision,
+    Step,
+    Task,
+    Token,
+)
 from siltstone.store import keys, records
 from siltstone.store.environment import Snapshot
 from siltstone.store.records import AnswerRecord, NamespaceRecord
@@ -20,7 +30,6 @@ T = TypeVar("T")
 
 Vectors = NDArray[np.float32]
 
-WAITING = frozenset({JobState.QUEUED, JobState.RUNNING})
 _COUNTERS = struct.Struct(">QQQ")
 
 
@@ -365,7 +374,7 @@ class Reader:
     def _job_keys(self, states: Collection[JobState] | None, namespace: int | None) -> list[bytes]:
         if namespace is not None:
             self._require(namespace)
-        if states is not None and WAITING.issuperset(states):
+        if states is not None and OPEN_STATES.issuperset(states):
             found = [value + key for key, value in self._scan("waiting")]
         else:
             found = sorted((key for key, _ in self._scan("jobs", values=False)), key=lambda key: key[4:])

@@ -13,11 +13,11 @@ from siltstone.errors import (
     InvalidArgumentError,
     NotFoundError,
 )
-from siltstone.model import AuditEvent, HindsightJob, Memory, Revision, Source, Step, Task, Token
+from siltstone.model import OPEN_STATES, AuditEvent, HindsightJob, Memory, Revision, Source, Step, Task, Token
 from siltstone.store import keys, records
 from siltstone.store.environment import Snapshot
 from siltstone.store.ids import IdFactory
-from siltstone.store.reader import _COUNTERS, WAITING, Change, Counters, Reader, Vectors
+from siltstone.store.reader import _COUNTERS, Change, Counters, Reader, Vectors
 from siltstone.store.records import AnswerRecord, NamespaceRecord
 from siltstone.store.redacting import redact
 
@@ -389,7 +389,7 @@ class Writer(Reader):
         )
         self._put("jobs", key, records.encode(stored))
         self._put("owners", id, keys.namespace(namespace.number))
-        if stored.state in WAITING:
+        if stored.state in OPEN_STATES:
             self._put("waiting", id, keys.namespace(namespace.number))
         else:
             self._delete("waiting", id)
