@@ -3,7 +3,7 @@
 import re
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = (
+MONTHS = (
     "january",
     "february",
     "march",
@@ -144,4 +144,4 @@ def weekday_of(text: str) -> int:
 
 
 def month_of_name(text: str) -> int:
-    return next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(text.lower()[:3]))
+    return next(i for i, name in enumerate(MONTHS, 1) if name.startswith(text.lower()[:3]))

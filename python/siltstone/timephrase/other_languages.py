@@ -12,27 +12,13 @@ from datetime import datetime, tzinfo
 from functools import cache
 from typing import Any
 
+from siltstone.timephrase.english_words import MONTHS, WEEKDAYS
 from siltstone.timephrase.span import Span, day_of, last_weekday, moment_ago, month_of, unit_at, yearly
 
 LANGUAGES = ("es", "fr", "de", "pt", "it", "nl", "ja", "ko", "ru", "uk", "pl", "cs", "sv", "tr", "vi", "id")
 
 _WHOLE_UNITS = frozenset({"day", "week", "month", "year"})
 _UNITS = _WHOLE_UNITS | {"second", "minute", "hour"}
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
 # Weekdays that first mean something else: surroundings, a market, ordinal numbers.
 _AMBIGUOUS = frozenset({"среда", "середа", "pazar", "segunda", "terça", "quarta", "quinta", "sexta"})
 
@@ -172,14 +158,14 @@ def _other_forms(info: dict[str, Any], unit: str) -> Iterator[tuple[str, _Phrase
 
 
 def _weekdays(info: dict[str, Any]) -> Iterator[tuple[str, _Phrase]]:
-    for number, name in enumerate(_WEEKDAYS):
+    for number, name in enumerate(WEEKDAYS):
         for words in info.get(name, ()):
             if _long_enough(words, 4) and words.lower() not in _AMBIGUOUS:
                 yield words, _Phrase(re.escape(words), "weekday", number)
 
 
 def _dates(info: dict[str, Any]) -> Iterator[tuple[str, _Phrase]]:
-    for number, name in enumerate(_MONTHS, 1):
+    for number, name in enumerate(MONTHS, 1):
         for words in info.get(name, ()):
             if _UNSPACED.search(words) or not _long_enough(words, 3):
                 continue
