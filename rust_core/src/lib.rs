@@ -1,7 +1,7 @@
 //! The search core of Siltstone: hybrid scoring, dedup and filtered nearest neighbours over derived collections.
 //!
-//! `py → index → search → collection → {vector, lexical, filter, score} → types, error`; rooms of one row do not
-//! know each other. The Python border is behind the feature `python`.
+//! `py → index → {search, snapshot} → collection → {vector, lexical, filter, score, dedup, tokens} → types → error`;
+//! rooms of one row do not know each other. The Python border is behind the feature `python`.
 
 pub mod collection;
 pub mod dedup;

@@ -1,7 +1,7 @@
 //! The score of a memory and its parts, each 0..1.
 //!
-//! `score = w_similarity · similarity + gate · (w_recency · recency + w_confidence · confidence)`; the
-//! design of each part is in docs/scoring.md. All arithmetic is f64.
+//! `score = w_similarity · similarity + gate · (w_recency · recency + w_confidence · confidence)`; README.md
+//! says what each part is. All arithmetic is f64.
 
 use crate::error::{Error, Result};
 use crate::types::Weights;
@@ -11,9 +11,6 @@ const BACKGROUND_WEIGHT: f64 = 50.0;
 const BACKGROUND_CAP: f64 = 0.95;
 /// A best lexical match below this share of the ideal one is not a full match.
 const IDEAL_SHARE: f64 = 0.5;
-
-/// No neighbour at that distance.
-pub const NONE: u32 = u32::MAX;
 
 /// The cosine that this query has with anything: `mean`, its mean dot product with the vectors of the `n` live
 /// memories searched, blended with the model's usual background; at most 0.95.

@@ -22,7 +22,7 @@ class Profile(StrEnum):
 class Weights:
     """The parts of a score; each finite and not negative.
 
-    score = similarity·S + gate·(recency·R + confidence·C), see docs/scoring.md.
+    score = similarity·S + gate·(recency·R + confidence·C); README.md says what each part is.
     """
 
     similarity: float = 0.5

@@ -7,6 +7,7 @@ use super::sequences::NONE;
 use super::state::State;
 use crate::error::Result;
 use crate::filter::Filter;
+use crate::lexical::LexicalQuery;
 use crate::types::{Id, Include, Window};
 
 /// Fewest lexical candidates under the graph plan.
@@ -64,13 +65,13 @@ impl State {
             }
             _ => None, // the scan meets it on its way
         };
-        let mut candidates = self.candidates(&allowed, plan, query)?;
+        let mut candidates = self.candidates(&allowed, plan, query, &lexical)?;
         if let Some(window) = query.window {
             // The best of the window come first, so they must be found even where the rest outranks them.
             if matches!(plan, Plan::Graph { .. }) {
                 let inside = self.columns.during(|time| window.contains(time)) & &allowed;
                 let plan = self.plan(&inside, query, limits);
-                candidates |= self.candidates(&inside, plan, query)?;
+                candidates |= self.candidates(&inside, plan, query, &lexical)?;
             }
         }
 
@@ -169,15 +170,20 @@ impl State {
         Plan::choose(size, limits)
     }
 
-    fn candidates(&self, allowed: &RoaringBitmap, plan: Plan, query: &Query) -> Result<RoaringBitmap> {
+    fn candidates(
+        &self,
+        allowed: &RoaringBitmap,
+        plan: Plan,
+        query: &Query,
+        lexical: &LexicalQuery,
+    ) -> Result<RoaringBitmap> {
         let Plan::Graph { count } = plan else { return Ok(allowed.clone()) };
         let mut candidates = RoaringBitmap::new();
         if let Some(vector) = query.vector {
             candidates.extend(self.near(vector, allowed, count)?);
         }
         let wanted = 4 * query.top_k;
-        let lexical = self.lexical.query(query.text);
-        let matching = self.lexical.top(&lexical, Some(allowed), wanted.max(LEXICAL_CANDIDATES));
+        let matching = self.lexical.top(lexical, Some(allowed), wanted.max(LEXICAL_CANDIDATES));
         candidates.extend(matching.into_iter().map(|(slot, _)| slot));
         let newest = self.columns.newest_first().filter(|slot| allowed.contains(*slot));
         candidates.extend(newest.take(wanted));
