@@ -168,7 +168,7 @@ def test_a_message_over_the_limit_says_how_to_go_on(client: Client) -> None:
 def test_the_engine_is_told_the_deadline(client: Client, engine: Any) -> None:
     client.search("a")
     left = engine.calls[0].deadline - time.monotonic()
-    assert 0 < left <= 20
+    assert 0 < left < 21  # gRPC sends a time left, which may be rounded up
 
 
 def test_a_call_without_a_deadline_has_none(server: Server, engine: Any) -> None:

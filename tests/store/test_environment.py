@@ -298,7 +298,8 @@ def test_a_thread_that_reads_may_read_again_while_new_reads_are_paused(store):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_that_outlives_the_process_keeps_nobody_out(tmp_path):
-    fork = "import os\nif os.fork():\n    print('open', flush=True)\nelse:\n    sys.stdin.read()\nos._exit(0)"
+    # The child speaks, so that what happens in it at the fork has happened.
+    fork = "import os\nif not os.fork():\n    print('open', flush=True)\n    sys.stdin.read()\nos._exit(0)"
     code = HOLDER.replace('print("open", flush=True)', fork)
     holder = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "data")],
