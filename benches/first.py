@@ -148,7 +148,7 @@ def _search(mem: siltstone.Api, texts: list[str], vectors: np.ndarray, queries: 
     print(f"\nsearch, one at a time, in process (plan: {explained.plan if explained else ''})")
     baseline = _latency("raw usearch bf16, ef 64", usearch, exact, None)
     _latency("siltstone, vector only", vector_only, exact, baseline)
-    _latency("siltstone, hybrid", hybrid, None, baseline)
+    _latency("siltstone, hybrid", hybrid, exact, baseline)
     batch = [{"query": texts[q], "vector": queries[q].tolist(), **arguments} for q in range(len(queries))]
     started = time.perf_counter()
     for at in range(0, len(batch), 64):
@@ -160,20 +160,21 @@ def _search(mem: siltstone.Api, texts: list[str], vectors: np.ndarray, queries: 
 
 
 def _latency(
-    name: str, search: Callable[[int], list[int] | None], exact: np.ndarray | None, baseline: float | None
+    name: str, search: Callable[[int], list[int] | None], exact: np.ndarray, baseline: float | None
 ) -> float:
-    for q in range(10):
+    count = len(exact)
+    for q in range(min(10, count)):
         search(q)
-    times, found = [], 0
-    count = 500 if exact is None else len(exact)
+    times, found, compared = [], 0, False
     for q in range(count):
         started = time.perf_counter()
         hits = search(q)
         times.append((time.perf_counter() - started) * 1e6)
-        if exact is not None and hits is not None:
+        if hits is not None:
+            compared = True
             found += len(set(hits) & set(exact[q].tolist()))
     p50, p99 = statistics.median(times), statistics.quantiles(times, n=100)[98]
-    recall = f"recall@10 {found / count / 10:.3f}" if exact is not None else ""
+    recall = f"recall@10 {found / count / 10:.3f}" if compared else ""
     ratio = f"{p50 / baseline:.1f} × raw usearch" if baseline else ""
     print(f"  {name:<28}{p50:>8,.0f} µs p50 {p99:>8,.0f} µs p99  {recall:<16} {ratio}")
     return p50
