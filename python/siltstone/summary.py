@@ -1,9 +1,12 @@
 """The first level of retrieval: a memory in one line."""
 
+import re
+
 from siltstone.errors import InvalidArgumentError
 from siltstone.sentences import sentences
 
 _CUT = "…"
+_WORD_END = re.compile(r"(?<=\S)(?=\s)|(?<=[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef])(?=\S)")
 # As much of the content as is looked at, in characters a token: more than any language needs.
 _CHARACTERS_A_TOKEN = 32
 
@@ -27,21 +30,24 @@ def summarize(content: str, max_tokens: int = 64) -> str:
         # The last sentence of the head may be only its beginning.
         cut_off = end == len(head) < len(stripped)
         if cut_off or rust_core.count_tokens(longer) > max_tokens:
-            return summary or _shorten(longer, max_tokens)
+            return summary or shorten(longer, max_tokens)
         summary = longer
     return summary
 
 
-def _shorten(text: str, max_tokens: int) -> str:
+def shorten(text: str, max_tokens: int) -> str:
+    """`text`, or as much of it as fits into `max_tokens` (≥ 1) o200k tokens, cut at a word, or inside one
+    where there is none near, and ending in "…"."""
     from siltstone import rust_core
 
+    if rust_core.count_tokens(text) <= max_tokens:
+        return text
     for budget in range(max_tokens - 1, 0, -1):
         kept = rust_core.truncate_tokens(text, budget)
-        if kept != text:
-            word_end = kept.rfind(" ")
-            # A cut between words is kept; a far word end would give away half of the summary.
-            if not text[len(kept)].isspace() and word_end > len(kept) // 2:
-                kept = kept[:word_end]
+        # One character more shows whether the cut is at the end of a word; a far one would give away half.
+        ends = [match.start() for match in _WORD_END.finditer(text[: len(kept) + 1])]
+        if ends and ends[-1] > len(kept) // 2:
+            kept = kept[: ends[-1]]
         shortened = kept.rstrip() + _CUT
         if rust_core.count_tokens(shortened) <= max_tokens:
             return shortened

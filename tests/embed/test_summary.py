@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from siltstone import rust_core
 from siltstone.errors import InvalidArgumentError
-from siltstone.summary import summarize
+from siltstone.summary import shorten, summarize
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,17 @@ def test_a_megabyte_is_summarised_by_its_beginning() -> None:
 def test_a_limit_below_one_token_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="max_tokens: 0"):
         summarize("text", 0)
+
+
+@pytest.mark.parametrize("budget", range(4, 40, 3))
+def test_shortening_ends_at_a_word_and_keeps_the_budget(budget: int) -> None:
+    text = "Goal: add the new login plugin and start it again\n结果：成功；3 步；工具：bash\nDone."
+    short = shorten(text, budget)
+    assert rust_core.count_tokens(short) <= budget
+    if short != text:
+        kept = short.removesuffix("…")
+        assert text.startswith(kept)
+        assert short == kept + "…"
+        rest = text[len(kept) :]
+        assert rest[0].isspace() or not (kept[-1].isascii() and rest[0].isascii())
+    assert shorten(text, 1000) == text

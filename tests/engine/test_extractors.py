@@ -119,3 +119,13 @@ def test_the_summary_keeps_its_budget_and_a_dry_run_writes_nothing(tmp_path: Pat
         assert mem.list("default") == []
         full = mem.summarize_trajectory(RUN, dry_run=True).summary
     assert full.startswith("目标：让 web 能访问 api\n结果：成功；3 步；工具：bash\n问题：")
+
+
+def test_steps_are_counted_after_folding_and_those_of_a_given_trajectory_get_numbers(tmp_path: Path) -> None:
+    clicks = [siltstone.Step(tool="browser_click", arguments={"element": f"按钮 {n}"}) for n in range(9)]
+    remember = siltstone.Step(text="记住这个：提交按钮在右下角。")
+    run = siltstone.Trajectory(goal="提交表单", steps=[*clicks, remember])
+    with opened(tmp_path) as mem:
+        hindsight = mem.summarize_trajectory(run, dry_run=True)
+    assert hindsight.steps == 2
+    assert {entry.step for entry in hindsight.lessons[0].lesson.evidence} == {10}

@@ -36,7 +36,7 @@ def run(context: Context) -> int:
             hindsight = api.summarize_trajectory(
                 path, namespace=context.settings.namespace, dry_run=args.dry_run, **options
             )
-    context.show(hindsight, lambda: _human(context, hindsight))
+    context.show(hindsight, lambda: hindsight_text(context, hindsight))
     if args.dry_run:
         context.say("dry_run")
     elif hindsight.lessons:
@@ -54,7 +54,8 @@ def _beginning(text: str, columns: int = 70) -> str:
     return short.lstrip("-")
 
 
-def _human(context: Context, hindsight: Hindsight) -> str:
+def hindsight_text(context: Context, hindsight: Hindsight) -> str:
+    """The lessons, each with what became of it and the steps that prove it, the summary, and what to know."""
     text = context.text
     parts = []
     for i, extracted in enumerate(hindsight.lessons):

@@ -1,7 +1,8 @@
 """`siltstone job`: the queue of looking back over tasks."""
 
 from siltstone.cli.context import Context, given
-from siltstone.cli.output import one_line, pairs, table
+from siltstone.cli.hindsight import hindsight_text
+from siltstone.cli.output import pairs, table
 from siltstone.cli.parser import Commands, choices
 from siltstone.data import to_data
 from siltstone.model import HindsightJob, JobState
@@ -67,10 +68,8 @@ def run_cancel(context: Context) -> int:
 def _show(context: Context, job: HindsightJob) -> int:
     def text() -> str:
         rows = [(name, value) for name, value in to_data(job).items() if name != "hindsight"]
-        if job.hindsight is not None:
-            memories = [one_line(receipt.memory.id) for receipt in job.hindsight.receipts]
-            rows += [("lessons", len(job.hindsight.lessons)), ("memories", memories)]
-        return pairs(rows)
+        told = pairs(rows)
+        return f"{told}\n\n{hindsight_text(context, job.hindsight)}" if job.hindsight else told
 
     context.show(job, text)
     return 1 if job.state is JobState.FAILED else 0

@@ -6,6 +6,7 @@ from typing import Any
 
 from siltstone.cli.context import Context, given, read_text
 from siltstone.cli.fields import OUTCOMES
+from siltstone.cli.hindsight import hindsight_text
 from siltstone.cli.output import clip, one_line, pairs, table, visible
 from siltstone.cli.parser import Commands, UsageError, as_dict, choices, json_value, pair
 from siltstone.data import to_data
@@ -160,8 +161,10 @@ def run_finish(context: Context) -> int:
     args = context.args
     with context.api() as api:
         job = api.finish_task(args.id, args.outcome, wait=args.wait, **given(args, "request_id"))
+    told = context.text("job", task=one_line(job.task_id), job=one_line(job.id), state=job.state)
     context.show(
-        job, lambda: context.text("job", task=one_line(job.task_id), job=one_line(job.id), state=job.state)
+        job,
+        lambda: f"{told}\n\n{hindsight_text(context, job.hindsight)}" if job.hindsight else told,
     )
     if job.error:
         context.say("failed", message=job.error)

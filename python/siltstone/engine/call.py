@@ -1,9 +1,10 @@
 """Who calls, with what rights, and until when."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from siltstone.errors import DeadlineExceededError, PermissionDeniedError
+from siltstone.errors import DeadlineExceededError, PermissionDeniedError, UnavailableError
 from siltstone.model import ROLES
 
 
@@ -16,19 +17,29 @@ class Call:
         deadline: on `time.monotonic`'s clock; None: as long as it takes.
         roles: what the caller may do, of `ROLES`. Without access tokens whoever reaches the service is its
             owner and has them all, less those it gave up for the call.
+        waiting: whether anybody still waits for the answer; None: always.
     """
 
     principal: str = "local"
     deadline: float | None = None
     roles: frozenset[str] = ROLES
+    waiting: Callable[[], bool] | None = None
 
     def remaining(self) -> float | None:
-        """Seconds left, None without a deadline; DeadlineExceededError once it has passed."""
-        if self.deadline is None:
-            return None
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise DeadlineExceededError("the deadline passed before the work began; nothing was done")
+        """Seconds left, None without a deadline. Long work asks between its steps and lets through what is
+        raised.
+
+        Raises:
+            DeadlineExceededError: the deadline has passed.
+            UnavailableError: (CALLER_GONE) the caller cancelled or went away, or the service stops.
+        """
+        left = None if self.deadline is None else self.deadline - time.monotonic()
+        if left is not None and left <= 0:
+            raise DeadlineExceededError("the deadline passed before the work was done; nothing was done")
+        if self.waiting is not None and not self.waiting():
+            raise UnavailableError(
+                "nobody waits for the answer any more; nothing was done", reason="CALLER_GONE"
+            )
         return left
 
     def require(self, role: str, to: str, field: str = "") -> None:

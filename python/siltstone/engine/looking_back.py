@@ -24,9 +24,10 @@ from siltstone.errors import DeadlineExceededError, FailedPreconditionError, Inv
 from siltstone.hindsight import (
     Extractor,
     Reading,
+    numbered,
     read_trajectory,
     remembered_lessons,
-    summarize_run,
+    summarize_folded,
     trajectory_digest,
 )
 from siltstone.model import (
@@ -51,6 +52,7 @@ from siltstone.model.requests import (
     WriteMemoriesResponse,
 )
 from siltstone.store import Writer
+from siltstone.summary import shorten
 
 _SUMMARY_TOKENS = 400
 _MOST_MEMORIES = 1000  # whose ids a task keeps
@@ -108,15 +110,14 @@ class LookingBack(Memories):
         return Hindsight(
             lessons=[*remembered_lessons(trajectory), *extraction.lessons],
             outcome=trajectory.outcome,
-            steps=len(trajectory.steps),
             format=trajectory.format,
             extractor=extraction.extractor,
             flags=extraction.flags,
         )
 
     def _summarize(self, hindsight: Hindsight, trajectory: Trajectory, max_tokens: int | None) -> None:
-        text = summarize_run(trajectory, hindsight.lessons)
-        hindsight.summary = rust_core.truncate_tokens(text, max_tokens or _SUMMARY_TOKENS)
+        text, hindsight.steps = summarize_folded(trajectory, hindsight.lessons)
+        hindsight.summary = shorten(text, max_tokens or _SUMMARY_TOKENS)
         hindsight.summary_tokens = rust_core.count_tokens(hindsight.summary)
 
     def _writing_lessons(
@@ -252,7 +253,7 @@ def _reading(request: SummarizeTrajectoryRequest) -> Reading:
     )
     if not trajectory.steps and not trajectory.goal.strip():
         raise invalid("trajectory", "has no goal and no steps; there is nothing to look back on")
-    return Reading(trajectory=trajectory, skipped=[])
+    return Reading(trajectory=numbered(trajectory), skipped=[])
 
 
 def _read(source: str | Iterator[bytes], request: SummarizeTrajectoryRequest) -> Reading:

@@ -11,7 +11,8 @@ from siltstone.hindsight.extractor import Extraction, Extractor
 from siltstone.hindsight.instructions import flags_of
 from siltstone.hindsight.reading import Reading, read_trajectory
 from siltstone.hindsight.remembering import asks_to_remember, is_note, remembered_lessons
-from siltstone.hindsight.rendering import lesson_text, summarize_run
+from siltstone.hindsight.rendering import lesson_text, summarize_folded, summarize_run
+from siltstone.hindsight.run import numbered
 from siltstone.hindsight.state import block_start, derive_state, essential_goal, step_line
 
 __all__ = [
@@ -27,9 +28,11 @@ __all__ = [
     "is_note",
     "lesson_text",
     "look_back",
+    "numbered",
     "read_trajectory",
     "remembered_lessons",
     "step_line",
+    "summarize_folded",
     "summarize_run",
     "trajectory_digest",
 ]

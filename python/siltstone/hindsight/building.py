@@ -25,7 +25,7 @@ def build(
     confidence: float,
     task_type: str = "",
 ) -> ExtractedLesson | None:
-    """A lesson of these pieces; None when there is no problem, or nothing to say about it."""
+    """A lesson of these pieces; None when there is no problem, nothing to say about it, or no step for it."""
     asked, asked_evidence = compose("problem", problem, PROBLEM_WORDS, run.masker)
     cause, cause_evidence = compose("root_cause", root_cause or [], CAUSE_WORDS, run.masker)
     answer, answer_evidence = compose("solution", solution or [], SOLUTION_WORDS, run.masker)
@@ -49,4 +49,5 @@ def build(
         confidence=confidence,
     )
     # The pieces are masked one by one; a secret may still come with a tool's name, or from two pieces joined.
-    return run.masker.clean(lesson)
+    clean = run.masker.clean(lesson)
+    return clean if clean.lesson.evidence else None

@@ -9,7 +9,7 @@ from siltstone.hindsight.fixes import Fix, cause_pieces, find_fixes, fix_lessons
 from siltstone.hindsight.quoting import Piece
 from siltstone.hindsight.run import Run, is_success, numbered
 from siltstone.hindsight.service import is_service, service_lessons
-from siltstone.hindsight.signals import gave_up, is_courtesy, is_question
+from siltstone.hindsight.signals import gave_up, is_bare_claim, is_courtesy, is_question
 from siltstone.model import ExtractedLesson, Outcome, Role, Trajectory
 
 EXTRACTOR = "rules/1"
@@ -20,9 +20,10 @@ def look_back(trajectory: Trajectory) -> list[ExtractedLesson]:
     """The lessons of a trajectory, by rules, without an LLM.
 
     Each field is made of words of the log and names the steps that prove it; what the log does not support
-    stays empty. A run with a goal and an action yields at least one lesson, one without anything usable none.
-    Fields are at most about 60 (problem, root cause) and 120 words (solution). Secrets are masked. The same
-    trajectory always gives the same lessons, the most telling first.
+    stays empty. A run with a goal and an action yields at least one lesson, unless it ends with an error and
+    a bare "fixed it"; one without anything usable yields none. Fields are at most about 60 (problem, root
+    cause) and 120 words (solution). Secrets are masked. The same trajectory always gives the same lessons,
+    the most telling first.
     """
     run = Run(numbered(trajectory))
     if run.outcome is Outcome.UNKNOWN and not is_service(run) and _gave_up(run):
@@ -103,12 +104,17 @@ def _whole_run(run: Run, fixes: list[Fix]) -> list[ExtractedLesson]:
     """No rule fits: the goal, what was done and the agent's last words."""
     if not run.actions or not run.goal:
         return []
-    if not is_success(run.outcome) and run.failed(run.actions[-1]):
+    solved = says_solved(run) and run.outcome is not Outcome.FAILURE
+    if not is_success(run.outcome) and run.failed(run.actions[-1]) and not solved:
         return failed_run_lessons(run, fixes)
     final = run.final_step
-    said = [s for s in run.said(final) if not is_courtesy(s) and not is_question(s)] if final else []
-    path = path_piece(run.actions)
+    said = [
+        sentence
+        for sentence in (run.said(final) if final else [])
+        if not (is_courtesy(sentence) or is_question(sentence) or is_bare_claim(sentence))
+    ]
     last = [action_piece(step) for step in run.actions if not run.failed(step)][-3:]
+    path = path_piece(run.actions) if last else None
     lesson = build(
         run,
         problem=run.goal_pieces(60),
@@ -117,7 +123,9 @@ def _whole_run(run: Run, fixes: list[Fix]) -> list[ExtractedLesson]:
         outcome=run.outcome,
         confidence=STATED,
     )
-    return [lesson] if lesson else failed_run_lessons(run, fixes)
+    if lesson is None and not solved:
+        return failed_run_lessons(run, fixes)
+    return [lesson] if lesson else []  # an error, and "fixed it" without a word about how, teaches nothing
 
 
 def _distinct(lessons: list[ExtractedLesson]) -> list[ExtractedLesson]:

@@ -68,10 +68,10 @@ def fix_lessons(run: Run, found: list[Fix], *, whole: bool = True) -> list[Extra
     owner = max(fixes, key=lambda fix: (fix.again, fix.last), default=None) if whole else None
     lessons: list[ExtractedLesson] = []
     for number, fix in enumerate(fixes):
-        following = fixes[number + 1].first if number + 1 < len(fixes) else len(run.steps) + 1
+        following = fixes[number + 1].first if number + 1 < len(fixes) else run.last_number + 1
         until = max(following - 1, fix.last)
         if fix is owner:
-            until = len(run.steps)
+            until = run.last_number
         lesson = _lesson(run, fix, until, with_goal=fix is owner)
         if lesson:
             lessons.append(lesson)
@@ -208,7 +208,7 @@ def _after_other_proof(run: Run, same: list[Step]) -> Fix | None:
     last_failing = max(step.number for step in same if run.failed(step))
     if not run.failed(same[-1]):
         return None
-    changes = run.changes_between(last_failing, len(run.steps) + 1)
+    changes = run.changes_between(last_failing, run.last_number + 1)
     if not changes:
         return None
     for step in run.actions:
@@ -216,7 +216,7 @@ def _after_other_proof(run: Run, same: list[Step]) -> Fix | None:
             before = [change for change in changes if change.number < step.number]
             return Fix(same[0], before, step, same[0].number, step.number)
     if is_success(run.outcome) or says_solved(run):
-        return Fix(same[0], changes, None, same[0].number, len(run.steps))
+        return Fix(same[0], changes, None, same[0].number, run.last_number)
     return None
 
 
@@ -251,7 +251,7 @@ def _without_failure(run: Run) -> Fix | None:
         if step.number > changes[-1].number and not change_strength(step) and not run.failed(step)
     ]
     proof = next((step for step in checks if result_worked(step.result)), None)
-    return Fix(None, changes, proof, 1, len(run.steps))
+    return Fix(None, changes, proof, run.steps[0].number, run.last_number)
 
 
 def says_solved(run: Run) -> bool:

@@ -1,19 +1,18 @@
 """Reading a log: its format is found from the data itself, lines are read one by one."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import chain, islice
 from typing import Any
 
 from siltstone.errors import InvalidArgumentError
-from siltstone.hindsight.adapters import KNOWN, Log, adapter_of, holds_a_run, log_of
+from siltstone.hindsight.adapters import KNOWN, Log, Skipped, adapter_of, holds_a_run, log_of, unwatched
 from siltstone.hindsight.adapters.mcp_calls import MARKDOWN_START, read_markdown
 from siltstone.hindsight.extraction import observed_outcome
 from siltstone.hindsight.untrusted import MAX_BYTES, check_text, invalid, outcome_of, read_json
 from siltstone.model import Outcome, Role, Trajectory
 
-_MOST_REPORTED = 100
 _HEAD = 50  # lines that are looked at to tell the format
 
 
@@ -29,7 +28,13 @@ class Reading:
     skipped_count: int = 0
 
 
-def read_trajectory(source: object, *, goal: str = "", outcome: Outcome | None = None) -> Reading:
+def read_trajectory(
+    source: object,
+    *,
+    goal: str = "",
+    outcome: Outcome | None = None,
+    check: Callable[[], None] = unwatched,
+) -> Reading:
     """Turn a log into a trajectory.
 
     Args:
@@ -38,6 +43,7 @@ def read_trajectory(source: object, *, goal: str = "", outcome: Outcome | None =
             read line by line and only its steps are kept. Never a path. At most 20,000 steps.
         goal: what the run was for; by default what the log says, or its first user message.
         outcome: how it ended; by default what the log says, else what can be seen in it, else UNKNOWN.
+        check: called before each entry; what it raises ends the reading.
 
     Raises:
         InvalidArgumentError: an unknown format, nothing readable, or a malformed entry, naming the place.
@@ -46,13 +52,13 @@ def read_trajectory(source: object, *, goal: str = "", outcome: Outcome | None =
     if not isinstance(goal, str):
         raise invalid("goal", f"expected text, got {type(goal).__name__}")
     check_text(goal, "goal")
-    skipped: list[str] = []
+    skipped = Skipped()
     log = _log(source, skipped)
     adapter = adapter_of(log) if log is not None else None
     if log is None or adapter is None:
         value = source if log is None else log.row or (log.head[0] if len(log.head) == 1 else log.head)
         raise invalid("source", f"not a known format; it is {_kind(value)}. Known formats: {KNOWN}")
-    log.skipped = skipped
+    log.skipped, log.check = skipped, check
     found = adapter.read(log)
     trajectory = Trajectory(
         goal=found.goal,
@@ -73,10 +79,10 @@ def read_trajectory(source: object, *, goal: str = "", outcome: Outcome | None =
         trajectory.outcome = outcome_of(outcome, "outcome")
     elif found.outcome is None:
         trajectory.outcome = observed_outcome(trajectory)
-    return Reading(trajectory, _bounded(skipped), len(skipped))
+    return Reading(trajectory, skipped.told(), skipped.count)
 
 
-def _log(source: object, skipped: list[str]) -> Log | None:
+def _log(source: object, skipped: Skipped) -> Log | None:
     if isinstance(source, bytes | bytearray):
         return _log_of_text(bytes(source), skipped)
     if isinstance(source, str):
@@ -87,7 +93,7 @@ def _log(source: object, skipped: list[str]) -> Log | None:
     return log_of(source, _HEAD)
 
 
-def _log_of_text(text: str | bytes, skipped: list[str]) -> Log | None:
+def _log_of_text(text: str | bytes, skipped: Skipped) -> Log | None:
     unit = "bytes" if isinstance(text, bytes) else "characters"
     if len(text) > MAX_BYTES:
         raise invalid("source", f"{len(text)} {unit}, at most {MAX_BYTES}; split the log")
@@ -97,13 +103,15 @@ def _log_of_text(text: str | bytes, skipped: list[str]) -> Log | None:
     return _log_of_lines(lines, skipped, whole=text)
 
 
-def _log_of_lines(lines: Iterator[Any], skipped: list[str], *, whole: str | bytes | None) -> Log | None:
+def _log_of_lines(lines: Iterator[Any], skipped: Skipped, *, whole: str | bytes | None) -> Log | None:
     """JSONL where its first line is a JSON value and another follows, Markdown, or else one JSON value."""
     numbered = enumerate(lines, start=1)
-    line = next((line for _, line in numbered if line.strip()), None)
+    number, line = next(((n, line) for n, line in numbered if not _is_blank(line, n)), (0, None))
     if line is None:
         raise invalid("source", f"empty; known formats: {KNOWN}")
-    text = _decoded(line, "source").removeprefix("\ufeff")
+    if whole is None and len(line) > MAX_BYTES:
+        raise invalid("source", f"line {number} has more than {MAX_BYTES} bytes; split the log")
+    text = _decoded(line, f"line {number}" if whole is None else "source").removeprefix("\ufeff")
     if text.startswith(MARKDOWN_START):
         rest = (_decoded(line, f"line {n}") for n, line in numbered)
         return _log_of_entries(read_markdown(chain([text], rest), skipped))
@@ -157,12 +165,14 @@ def _log_of_entries(values: Iterator[Any]) -> Log | None:
     return Log({}, "", head, values) if len(head) > 1 else log_of(head[0], _HEAD)
 
 
-def _values(lines: Iterable[tuple[int, Any]], skipped: list[str]) -> Iterator[dict[str, Any]]:
+def _values(lines: Iterable[tuple[int, Any]], skipped: Skipped) -> Iterator[dict[str, Any]]:
     """The objects of JSONL; a broken line is reported with its number."""
     for number, line in lines:
-        if not line.strip():
+        if _is_blank(line, number):
             continue
         try:
+            if len(line) > MAX_BYTES:
+                raise ValueError(f"more than {MAX_BYTES} bytes")
             value = read_json(_decoded(line, f"line {number}"))
             if not isinstance(value, dict):
                 raise ValueError(f"expected an object, got {_kind(value)}")
@@ -172,16 +182,20 @@ def _values(lines: Iterable[tuple[int, Any]], skipped: list[str]) -> Iterator[di
                 if isinstance(error, InvalidArgumentError)
                 else f"line {number}: not JSON: {error}"
             )
-            skipped.append(text[:300])
+            skipped.add(text)
             continue
         yield value
 
 
-def _decoded(data: Any, where: str) -> str:
+def _is_blank(line: Any, number: int) -> bool:
+    if not isinstance(line, str | bytes | bytearray):
+        raise invalid(f"line {number}", f"expected text or bytes, got {_kind(line)}; give entries as a list")
+    return not line.strip()
+
+
+def _decoded(data: str | bytes | bytearray, where: str) -> str:
     if isinstance(data, str):
         return data
-    if not isinstance(data, bytes | bytearray):
-        raise invalid(where, f"expected lines of text or bytes, got {type(data).__name__}")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -206,13 +220,6 @@ def _kind(value: Any) -> str:
         names = ", ".join(str(key)[:30] for key in list(value[0])[:8]) if isinstance(value[0], dict) else ""
         return f"a list of {type(value[0]).__name__}" + (f", the first with {names}" if names else "")
     return f"a {type(value).__name__}"
-
-
-def _bounded(skipped: list[str]) -> list[str]:
-    if len(skipped) <= _MOST_REPORTED:
-        return skipped
-    more = len(skipped) - _MOST_REPORTED
-    return [*skipped[:_MOST_REPORTED], f"… and {more} more, {len(skipped)} in all"]
 
 
 __all__ = ["InvalidArgumentError", "Reading", "read_trajectory"]

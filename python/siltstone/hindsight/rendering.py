@@ -2,7 +2,7 @@
 
 from siltstone.hindsight.folding import FoldedStep, fold_run
 from siltstone.hindsight.quoting import cut, is_chinese
-from siltstone.hindsight.run import Run
+from siltstone.hindsight.run import Run, numbered
 from siltstone.model import ExtractedLesson, Lesson, Outcome, Trajectory
 
 _ENGLISH = ("Problem: ", "Unsolved: ", "Root cause: ", "Solution: ")
@@ -34,7 +34,13 @@ def summarize_run(trajectory: Trajectory, lessons: list[ExtractedLesson]) -> str
     The most telling lesson comes first; what was done are the calls, folded, each with its steps. In the
     language of the goal; secrets are masked. Its length is not bounded by tokens: cut it from the end.
     """
-    run = Run(trajectory)
+    return summarize_folded(trajectory, lessons)[0]
+
+
+def summarize_folded(trajectory: Trajectory, lessons: list[ExtractedLesson]) -> tuple[str, int]:
+    """`summarize_run`, and how many steps the run has after folding."""
+    run = Run(numbered(trajectory))
+    folded = fold_run(run)
     chinese = run.chinese
     goal = run.masker.mask(cut(" ".join(run.goal.split()), 60))
     outcome = _OUTCOMES[trajectory.outcome][chinese]
@@ -47,9 +53,9 @@ def summarize_run(trajectory: Trajectory, lessons: list[ExtractedLesson]) -> str
         ended = f"{outcome}; {steps} steps" + (f"; tools: {tools}" if tools else "")
         lines = [f"Goal: {goal}" if goal else "", f"Outcome: {ended}"]
     lines += [lesson_text(lesson) for lesson in lessons]
-    done = [_done(step) for step in fold_run(run) if step.tool]
+    done = [_done(step) for step in folded if step.tool]
     lines += ["步骤：" if chinese else "Steps:", *done] if done else []
-    return "\n".join(line for line in lines if line)
+    return "\n".join(line for line in lines if line), len(folded)
 
 
 def _done(step: FoldedStep) -> str:

@@ -12,6 +12,7 @@ from siltstone.hindsight.instructions import flagged_steps
 from siltstone.hindsight.masking import Masker
 from siltstone.hindsight.quoting import CJK, Piece, cut, is_chinese, sentences, window, word_count
 from siltstone.hindsight.signals import is_courtesy
+from siltstone.hindsight.untrusted import rising
 from siltstone.model import Outcome, Role, Step, Trajectory
 
 _BOILERPLATE = [
@@ -54,6 +55,11 @@ class Run:
         self.flagged = set(flagged_steps(trajectory))
         self._place = {step.number: place for place, step in enumerate(self.actions)}
         self._signatures = {step.number: signature(step) for step in self.actions}
+
+    @property
+    def last_number(self) -> int:
+        """Of the last step, above all others; 0 where there is none."""
+        return self.steps[-1].number if self.steps else 0
 
     def failed(self, step: Step) -> bool:
         return self._failed[step.number]
@@ -172,9 +178,9 @@ class Run:
 
 
 def numbered(trajectory: Trajectory) -> Trajectory:
-    """Steps with the numbers they have, or 1, 2, … where those cannot tell them apart."""
-    numbers = [step.number for step in trajectory.steps]
-    if numbers == list(range(1, len(numbers) + 1)):
+    """Steps with the numbers they have, which may leave gaps, or 1, 2, … where those do not rise from step to
+    step."""
+    if rising(step.number for step in trajectory.steps):
         return trajectory
     return replace(
         trajectory, steps=[replace(step, number=n) for n, step in enumerate(trajectory.steps, start=1)]

@@ -109,8 +109,19 @@ _GAVE_UP = re.compile(
 _SOLVED = re.compile(
     r"\b(?:fixed|solved|resolved|works? now|now works?|working (?:now|again)|reachable (?:now|again)"
     r"|passes|passed|succeeded"
-    r"|successfully|done|verified|confirmed|returns? 200)\b|修好|已修复|修复了|解决了|已解决|恢复"
-    r"|正常了|通了|成功|可以访问|搞定|通过",
+    r"|successfully|done|verified|confirmed|returns? 200|tests? (?:now |all )?pass)\b"
+    r"|[改修弄搞调配装]好|处理好|已修复|修复了|解决了|已解决|恢复|正常了|通了|成功|可以访问|搞定|通过|不再报错",
+    re.IGNORECASE,
+)
+_UNSOLVED = re.compile(
+    r"\b(?:not|never|cannot|\w+n't) (?:(?:yet|been|be|get|fully|really|quite) )?(?:fixed|solved|resolved"
+    r"|work(?:s|ing)?|pass(?:es|ed)?|succeed(?:ed)?|done|verified|confirmed)\b"
+    r"|(?:没有?|未|不)(?:能|被|有)?(?:[改修弄搞调配装]好|处理好|修复|解决|恢复|成功|通过|搞定|正常)",
+    re.IGNORECASE,
+)
+_AROUND_CLAIM = re.compile(
+    r"\b(?:now|all|everything|been|has|have|should|issue|problem|bug|error|test|tests)\b"
+    r"|已经?|现在|都|全部|问题|一切|应该|任务",
     re.IGNORECASE,
 )
 _POLICY = [
@@ -239,7 +250,17 @@ def gave_up(sentence: str) -> bool:
 
 
 def claims_success(sentence: str) -> bool:
-    return not gave_up(sentence) and _SOLVED.search(sentence) is not None
+    return not (gave_up(sentence) or _UNSOLVED.search(sentence)) and _SOLVED.search(sentence) is not None
+
+
+def is_bare_claim(sentence: str) -> bool:
+    """Whether a sentence claims success and tells nothing else: "Fixed it.", 改好了。"""
+    if not claims_success(sentence):
+        return False
+    rest = sentence
+    for pattern in (_SOLVED, _AROUND_CLAIM, _FILLER):
+        rest = pattern.sub(" ", rest)
+    return re.search(r"[a-zA-Z]\w+|[\u3400-\u9fff]{2}|\d", rest) is None
 
 
 def is_conclusion(sentence: str) -> bool:

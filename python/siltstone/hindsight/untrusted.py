@@ -2,6 +2,8 @@
 
 import json
 import math
+from collections.abc import Iterable
+from itertools import chain, pairwise
 from typing import Any
 
 from siltstone.errors import InvalidArgumentError
@@ -69,6 +71,11 @@ def check_value(value: Any, where: str) -> None:
             pending += [(inner, depth + 1) for inner in item]
         else:
             raise invalid(where, f"a value of type {type(item).__name__} is not JSON")
+
+
+def rising(numbers: Iterable[int]) -> bool:
+    """Whether numbers of steps tell the steps apart and in order: from 1 on, each above the one before."""
+    return all(before < number for before, number in pairwise(chain([0], numbers)))
 
 
 def check_text(text: str, where: str) -> None:

@@ -139,7 +139,7 @@ def _call(context: grpc.ServicerContext) -> Call:
     # Without a deadline gRPC's is at the end of time, not None.
     endless = left is None or left > _CENTURY_S
     deadline = None if endless else time.monotonic() + left
-    call = Call(deadline=deadline, roles=_roles(context))
+    call = Call(deadline=deadline, roles=_roles(context), waiting=context.is_active)
     call.remaining()
     return call
 

@@ -14,7 +14,7 @@ from siltstone.hindsight.adapters import (
     swe_agent,
     tau_bench,
 )
-from siltstone.hindsight.adapters.log import Adapter, Found, Log, holds_a_run, log_of
+from siltstone.hindsight.adapters.log import Adapter, Found, Log, Skipped, holds_a_run, log_of, unwatched
 
 ADAPTERS: tuple[Adapter, ...] = (
     codex.ADAPTER,
@@ -38,4 +38,15 @@ def adapter_of(log: Log) -> Adapter | None:
     return next((adapter for adapter in ADAPTERS if adapter.matches(log)), None)
 
 
-__all__ = ["ADAPTERS", "KNOWN", "Adapter", "Found", "Log", "adapter_of", "holds_a_run", "log_of"]
+__all__ = [
+    "ADAPTERS",
+    "KNOWN",
+    "Adapter",
+    "Found",
+    "Log",
+    "Skipped",
+    "adapter_of",
+    "holds_a_run",
+    "log_of",
+    "unwatched",
+]

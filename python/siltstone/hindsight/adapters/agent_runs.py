@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from siltstone.hindsight.actions import command_of
+from siltstone.hindsight.adapters.collecting import role_of
 from siltstone.hindsight.adapters.log import Adapter, Found, Log
 from siltstone.hindsight.failure import is_reading, result_failed
 from siltstone.hindsight.untrusted import arguments_of, invalid, outcome_of, required_text, text_of
@@ -97,10 +98,7 @@ def _in_order(entries: list[dict[str, Any]]) -> list[Step]:
     steps: list[Step] = []
     for index, entry in enumerate(entries):
         where = f"steps[{index}]"
-        name = entry.get("role", "agent")
-        role = _ROLES.get(name) if isinstance(name, str) else None
-        if role is None:
-            raise invalid(f"{where}.role", f"{str(name)[:40]!r} is none of {', '.join(_ROLES)}")
+        role = role_of(entry.get("role", "agent"), _ROLES, f"{where}.role")
         observation = text_of(entry.get("observation"), where)
         if role is Role.TOOL and steps and steps[-1].tool and not steps[-1].result:
             called = required_text(entry.get("tool"), f"{where}.tool")

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from siltstone.hindsight.adapters.collecting import StepCollector, joined
+from siltstone.hindsight.adapters.collecting import StepCollector, joined, role_of
 from siltstone.hindsight.adapters.log import Adapter, Found, Log, kind_of
 from siltstone.hindsight.untrusted import arguments_of, invalid, outcome_of, required_text, text_of
 from siltstone.model import Role
@@ -35,10 +35,7 @@ def read_message(
 
     `role` overrides that of its texts; `spare_result` stands in for an empty result.
     """
-    name = message.get("role")
-    spoken = role or (_ROLES.get(name) if isinstance(name, str) else None)
-    if spoken is None:
-        raise invalid(f"{where}.role", f"{str(name)[:40]!r} is none of {', '.join(_ROLES)}")
+    spoken = role or role_of(message.get("role"), _ROLES, f"{where}.role")
     content = message.get("content")
     if content is None or isinstance(content, str):
         steps.say(spoken, content or "", time=time)

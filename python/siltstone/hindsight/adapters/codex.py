@@ -25,7 +25,8 @@ _INJECTED = re.compile(
     r"|collaboration_mode|user_shell_command)\b|# AGENTS\.md instructions)"
 )
 _EXIT = re.compile(r"^(?:Process exited with code|Exit code:) *(-?\d+)", re.MULTILINE)
-_HEAD = 400  # characters within which a tool's output states its exit code
+_HEAD = 400  # characters within which a tool's output states its exit code, before the line "Output:"
+_OUTPUT = "\nOutput:\n"
 
 
 def _matches(log: Log) -> bool:
@@ -66,8 +67,10 @@ def _read(log: Log) -> Found:
         if step.role is Role.USER and _INJECTED.match(step.text):
             step.role = Role.SYSTEM
         exit_code = _EXIT.search(step.result[:_HEAD]) if step.tool else None
-        if exit_code and exit_code[1] != "0":
-            step.is_error = True
+        if exit_code:
+            step.is_error = step.is_error or exit_code[1] != "0"
+            head = step.result.find(_OUTPUT, exit_code.end(), _HEAD)
+            step.result = step.result[head + len(_OUTPUT) :] if head >= 0 else step.result
     found.steps = steps.finished()
     found.goal = next((step.text for step in found.steps if step.role is Role.USER), "")
     return found

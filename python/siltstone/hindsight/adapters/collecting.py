@@ -1,5 +1,6 @@
 """Steps as they are collected from a log: a call and what it gave become one."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -82,6 +83,14 @@ def time_of(value: Any) -> datetime | None:
     except (ValueError, OverflowError, OSError):
         return None
     return None
+
+
+def role_of(name: Any, roles: Mapping[str, Role], where: str) -> Role:
+    """The role of that name, in capitals or not."""
+    role = roles.get(name.casefold()) if isinstance(name, str) else None
+    if role is None:
+        raise invalid(where, f"{str(name)[:40]!r} is none of {', '.join(roles)}")
+    return role
 
 
 def joined(*texts: str) -> str:

@@ -12,6 +12,30 @@ from siltstone.model import Outcome, Step
 CONTAINERS = ("messages", "steps", "trajectory", "traj", "history", "simulations", "output", "items", "calls")
 
 
+_MOST_REPORTED = 100
+
+
+@dataclass(slots=True)
+class Skipped:
+    """What of a log could not be read: the first 100 places, and how many there are."""
+
+    places: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, text: str) -> None:
+        self.count += 1
+        if len(self.places) < _MOST_REPORTED:
+            self.places.append(text[:300])
+
+    def told(self) -> list[str]:
+        more = self.count - len(self.places)
+        return [*self.places, f"… and {more} more, {self.count} in all"] if more else self.places
+
+
+def unwatched() -> None:
+    """For work that goes on to its end in any case."""
+
+
 @dataclass(slots=True)
 class Log:
     """A log whose format is not known yet.
@@ -24,7 +48,8 @@ class Log:
     key: str  # the name of the entries in `row`; "" for lines and bare lists
     head: list[Any]
     rest: Iterator[Any]
-    skipped: list[str] = field(default_factory=list)
+    skipped: Skipped = field(default_factory=Skipped)
+    check: Callable[[], None] = unwatched  # asked before each entry; raises where the reading is to end
 
     def entries(self, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Place and entry, each checked to be a bounded JSON object."""
@@ -35,6 +60,7 @@ class Log:
 
     def values(self, name: str) -> Iterator[tuple[str, Any]]:
         for index, entry in enumerate(chain(self.head, self.rest)):
+            self.check()
             where = f"{self.key or name}[{index}]"
             check_value(entry, where)
             yield where, entry
@@ -44,7 +70,7 @@ class Log:
         return [entry for entry in self.head if isinstance(entry, dict)]
 
     def skip(self, where: str, what: str) -> None:
-        self.skipped.append(f"{where}: {what}"[:300])
+        self.skipped.add(f"{where}: {what}")
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from siltstone.hindsight.adapters.anthropic_messages import result_text
 from siltstone.hindsight.adapters.collecting import StepCollector, joined, time_of
-from siltstone.hindsight.adapters.log import Adapter, Found, Log
+from siltstone.hindsight.adapters.log import Adapter, Found, Log, Skipped
 from siltstone.hindsight.adapters.own_format import is_own_step
 from siltstone.hindsight.untrusted import arguments_of, invalid, outcome_of, read_json, required_text, text_of
 
@@ -106,7 +106,7 @@ def _result(entry: dict[str, Any], where: str, log: Log) -> tuple[str, bool]:
     return text, failed
 
 
-def read_markdown(lines: Iterable[str], skipped: list[str]) -> Iterator[dict[str, Any]]:
+def read_markdown(lines: Iterable[str], skipped: Skipped) -> Iterator[dict[str, Any]]:
     """The calls of a `session.md`, each as a record; arguments that are not JSON are reported."""
     call: dict[str, Any] = {}
     section, fence, block = "", False, list[str]()
@@ -134,12 +134,12 @@ def read_markdown(lines: Iterable[str], skipped: list[str]) -> Iterator[dict[str
         yield call
 
 
-def _store(call: dict[str, Any], section: str, text: str, number: int, skipped: list[str]) -> None:
+def _store(call: dict[str, Any], section: str, text: str, number: int, skipped: Skipped) -> None:
     if section == "args":
         try:
             call["arguments"] = read_json(text)
         except ValueError as error:
-            skipped.append(f"line {number}: arguments are not JSON: {error}"[:300])
+            skipped.add(f"line {number}: arguments are not JSON: {error}")
     elif section in ("result", "error"):
         call["result"] = joined(call.get("result", ""), text)
         call["isError"] = call.get("isError") is True or section == "error"

@@ -3,8 +3,8 @@
 from typing import Any
 
 from siltstone.hindsight.adapters.agent_runs import goal_of, id_of, is_run_step, task_type_of
-from siltstone.hindsight.adapters.collecting import StepCollector
-from siltstone.hindsight.adapters.log import Adapter, Found, Log
+from siltstone.hindsight.adapters.collecting import StepCollector, role_of
+from siltstone.hindsight.adapters.log import Adapter, Found, Log, Skipped
 from siltstone.hindsight.adapters.own_format import is_own_step
 from siltstone.hindsight.adapters.swe_agent import outcome_of_exit
 from siltstone.hindsight.untrusted import arguments_of, invalid, outcome_of, required_text, text_of
@@ -44,10 +44,7 @@ def _read(log: Log) -> Found:
 
 def read_message(steps: StepCollector, message: dict[str, Any], where: str, log: Log) -> None:
     """Add one message. Several calls of one message are several steps, the first with the message's text."""
-    name = message.get("role")
-    role = _ROLES.get(name) if isinstance(name, str) else None
-    if role is None:
-        raise invalid(f"{where}.role", f"{str(name)[:40]!r} is none of {', '.join(_ROLES)}")
+    role = role_of(message.get("role"), _ROLES, f"{where}.role")
     text = _content(message.get("content"), f"{where}.content", log.skipped)
     calls = _calls(message, where)
     if role is Role.TOOL:
@@ -63,7 +60,7 @@ def read_message(steps: StepCollector, message: dict[str, Any], where: str, log:
         log.skip(where, "nothing in it that can be read")
 
 
-def _content(content: Any, where: str, skipped: list[str]) -> str:
+def _content(content: Any, where: str, skipped: Skipped) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list):
@@ -77,7 +74,7 @@ def _content(content: Any, where: str, skipped: list[str]) -> str:
         elif part.get("type") in _TEXT_PARTS or (part.get("type") is None and "text" in part):
             texts.append(required_text(part.get("text", part.get("refusal")), f"{where}[{index}].text"))
         else:
-            skipped.append(f"{where}[{index}]: a part of type {str(part.get('type'))[:40]!r} is not read")
+            skipped.add(f"{where}[{index}]: a part of type {str(part.get('type'))[:40]!r} is not read")
     return "\n".join(texts)
 
 

@@ -1,12 +1,19 @@
 """Adapter: items of the OpenAI Responses API, as input, output, or whole responses."""
 
-import json
 from datetime import datetime
 from typing import Any
 
-from siltstone.hindsight.adapters.collecting import StepCollector, joined
+from siltstone.errors import InvalidArgumentError
+from siltstone.hindsight.adapters.collecting import StepCollector, joined, role_of
 from siltstone.hindsight.adapters.log import Adapter, Found, Log, kind_of
-from siltstone.hindsight.untrusted import arguments_of, check_value, invalid, required_text, text_of
+from siltstone.hindsight.untrusted import (
+    arguments_of,
+    check_value,
+    invalid,
+    read_json,
+    required_text,
+    text_of,
+)
 from siltstone.model import Outcome, Role
 
 _ROLES = {
@@ -28,6 +35,22 @@ _HOSTED = {
     "apply_patch_call": ("operation",),
 }
 _TEXT_PARTS = {"input_text", "output_text", "text", "summary_text", "reasoning_text"}
+# What a wrapper around an output may hold beside it.
+_WRAPPING = {
+    "output",
+    "content",
+    "stdout",
+    "stderr",
+    "exit_code",
+    "metadata",
+    "success",
+    "isError",
+    "structuredContent",
+    "_meta",
+    "meta",
+    "duration_seconds",
+    "timed_out",
+}
 _SILENT = {"item_reference", "compaction", "mcp_list_tools", "ghost_snapshot"}
 
 
@@ -78,10 +101,7 @@ class ItemReader:
         self._thought = ""
 
     def _message(self, item: dict[str, Any], where: str, time: datetime | None) -> None:
-        name = item.get("role")
-        role = _ROLES.get(name) if isinstance(name, str) else None
-        if role is None:
-            raise invalid(f"{where}.role", f"{str(name)[:40]!r} is none of {', '.join(_ROLES)}")
+        role = role_of(item.get("role"), _ROLES, f"{where}.role")
         text = self._text(item.get("content"), f"{where}.content")
         if role is Role.AGENT:
             text, self._thought = joined(self._thought, text), ""
@@ -129,18 +149,43 @@ class ItemReader:
 
 
 def output_of(output: str) -> tuple[str, bool]:
-    """A tool's output and whether it failed; ``{"output", "metadata": {"exit_code"}}`` is opened."""
-    if output.startswith("{") and '"exit_code"' in output:
-        try:
-            value = json.loads(output)
-        except (ValueError, RecursionError):
-            return output, False
-        if isinstance(value, dict) and isinstance(value.get("output"), str):
-            meta = value.get("metadata")
-            code = meta.get("exit_code") if isinstance(meta, dict) else value.get("exit_code")
-            check_value(value["output"], "output")
-            return value["output"], isinstance(code, int) and code != 0
-    return output, False
+    """A tool's output and whether it failed.
+
+    Programs wrap it in JSON: ``{"output", "metadata": {"exit_code"}}``, ``{"content", "success"}``,
+    ``{"stdout", "stderr", "exit_code"}``, an MCP tool's result; what is in it is the output. Other JSON is
+    an output of its own and stays as it is.
+    """
+    if not output.startswith("{"):
+        return output, False
+    try:
+        value = read_json(output)
+        check_value(value, "output")
+    except (ValueError, InvalidArgumentError):
+        return output, False
+    if isinstance(value, dict) and len(value) == 1 and value.keys() <= {"Ok", "Err"}:
+        if "Err" in value:
+            return text_of(value["Err"], "output"), True
+        value = value["Ok"]
+    if not isinstance(value, dict) or not value.keys() <= _WRAPPING:
+        return output, False
+    texts = [_wrapped(value[name]) for name in ("output", "content", "stdout", "stderr") if name in value]
+    if not texts or None in texts:
+        return output, False
+    meta = value.get("metadata")
+    code = value.get("exit_code", meta.get("exit_code") if isinstance(meta, dict) else None)
+    failed = value.get("success") is False or value.get("isError") is True or code not in (None, 0)
+    return joined(*(text for text in texts if text)), failed
+
+
+def _wrapped(value: Any) -> str | None:
+    """A text, or the texts of a list of parts; None for anything else, an image among the parts included."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
+        return None
+    texts = [part.get("text") for part in value if kind_of(part) in _TEXT_PARTS]
+    known = [text for text in texts if isinstance(text, str)]
+    return "\n".join(known) if len(known) == len(value) else None
 
 
 def _matches(log: Log) -> bool:

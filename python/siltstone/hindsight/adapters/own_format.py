@@ -7,7 +7,7 @@ from siltstone.hindsight.actions import command_of
 from siltstone.hindsight.adapters.agent_runs import goal_of, id_of, is_run_step, task_type_of
 from siltstone.hindsight.adapters.log import Adapter, Found, Log
 from siltstone.hindsight.failure import is_reading, result_failed
-from siltstone.hindsight.untrusted import arguments_of, invalid, outcome_of, required_text
+from siltstone.hindsight.untrusted import arguments_of, invalid, outcome_of, required_text, rising
 from siltstone.model import Role, Step
 
 NAME = "siltstone"
@@ -40,7 +40,7 @@ def _read(log: Log) -> Found:
 
 
 def _steps(log: Log) -> list[Step]:
-    """Steps as they were written; numbers are given anew from 1, `is_error` is judged where it is absent."""
+    """Steps as they were written, with their numbers where those rise; an absent `is_error` is judged."""
     steps: list[Step] = []
     for where, entry in log.values("steps"):
         if not is_own_step(entry):
@@ -53,7 +53,7 @@ def _steps(log: Log) -> list[Step]:
         if not isinstance(name, str) or name.upper() not in Role.__members__:
             raise invalid(f"{where}.role", f"{str(name)[:40]!r} is none of {', '.join(Role)}")
         step = Step(
-            number=len(steps) + 1,
+            number=_number(entry.get("number"), f"{where}.number"),
             role=Role[name.upper()],
             text=required_text(entry.get("text"), f"{where}.text"),
             tool=required_text(entry.get("tool"), f"{where}.tool"),
@@ -71,7 +71,18 @@ def _steps(log: Log) -> list[Step]:
         judged = result_failed(step.result, reading=is_reading(step.tool, command_of(step)))
         step.is_error = judged if given is None else given
         steps.append(step)
+    if not rising([step.number for step in steps]):
+        for number, step in enumerate(steps, start=1):
+            step.number = number
     return steps
+
+
+def _number(value: Any, where: str) -> int:
+    if value is None:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise invalid(where, f"expected a whole number, got {str(value)[:40]!r}")
+    return value
 
 
 def _time(value: Any, where: str) -> datetime | None:
