@@ -306,7 +306,7 @@ CASES = [
             search("web 访问不了 api", view="FULL", expect={"hits.0.memory.outcome": "SUCCESS"}),
             Step("summarize_trajectory", {"trajectory": LOG}, expect={"receipts.0.action": "UNCHANGED"}),
             Step("summarize_trajectory", {"trajectory": []}, expect={"error": "INVALID_ARGUMENT"}),
-            Step("summarize_trajectory", {"trajectory": BROWSED, "dry_run": True}, expect={"format": "anthropic-messages", "steps": 5, "summary": BROWSED_SUMMARY}),
+            Step("summarize_trajectory", {"trajectory": BROWSED, "dry_run": True}, expect={"format": "anthropic-messages", "steps": 2, "summary": BROWSED_SUMMARY}),
             Step("summarize_trajectory", {"trajectory": {"hello": 1}}, expect={"error": "INVALID_ARGUMENT"}),
             Step("summarize_trajectory", {"trajectory": ORDERS, "dry_run": True}, expect={"flags": ["instruction-like text in step 2"], "receipts": [], "extractor": "rules/1"}),
         ],
