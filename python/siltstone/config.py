@@ -13,11 +13,13 @@ from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
+from siltstone import address as addresses
 from siltstone.errors import InvalidArgumentError
 
 ENV_PREFIX = "SILTSTONE_"
 FILE_NAME = "siltstone.toml"
 LOG_LEVELS = ("debug", "info", "warning", "error")
+LOG_FORMATS = ("text", "json")
 LANGUAGES = ("en", "zh")
 
 _SIZE = re.compile(r"(\d+)\s*(|B|[KMGT](?:i?B)?)", re.IGNORECASE)
@@ -37,17 +39,18 @@ def _text(value: object) -> str:
 
 
 def _address(value: object) -> str:
-    host, _, port = _text(value).rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise ValueError("expected HOST:PORT such as 127.0.0.1:50051, or [::1]:50051 for IPv6")
-    if ":" in host and not (host.startswith("[") and host.endswith("]")):
-        raise ValueError("write an IPv6 address in brackets: [::1]:50051")
-    return value  # type: ignore[return-value]  # _text has checked it
+    text = _text(value)
+    addresses.split(text)
+    return text
+
+
+def _address_or_none(value: object) -> str:
+    return "" if value == "" else _address(value)
 
 
 def _grpc_address(value: object) -> str:
     text = _text(value)
-    return text if text.startswith("unix:") and len(text) > 5 else _address(value)
+    return text if addresses.is_unix(text) else _address(value)
 
 
 def _whole(least: int, most: int) -> Callable[[object], int]:
@@ -182,10 +185,34 @@ class Settings:
         None, _whole(0, 10**12), "most tokens, in and out, a UTC day and process; then the rules; no limit"
     )
     workers: int = _setting(32, _whole(1, 1024), "threads that answer gRPC calls")
+    max_waiting_calls: int = _setting(
+        256, _whole(1, 100_000), "calls that may wait for a thread; more are turned away with OVERLOADED"
+    )
+    max_gateway_calls: int = _setting(
+        256, _whole(1, 100_000), "calls that the gateway carries out at once; more are turned away"
+    )
+    max_unread_bytes: int = _setting(
+        256 << 20,
+        _size,
+        "answers that their callers have not yet taken; beyond it the oldest are cut off",
+    )
+    idle_s: float = _setting(
+        60.0, _positive_seconds, "seconds that a call waits for its caller to send or take something"
+    )
+    slow_call_s: float = _setting(5.0, _positive_seconds, "seconds from which a call is logged as slow")
     max_message_bytes: int = _setting(64 << 20, _size, "largest message that the gRPC server takes")
+    max_body_bytes: int = _setting(64 << 20, _size, "largest request that the gateway takes over HTTP")
     max_content_bytes: int = _setting(1 << 20, _size, "largest content of one memory, in UTF-8")
     max_batch: int = _setting(1000, _whole(1, 100_000), "most drafts in one write")
     max_top_k: int = _setting(10_000, _whole(1, 10_000), "largest top_k of a search")
+    max_filter_depth: int = _setting(16, _whole(1, 16), "how deep filters may stand inside one another")
+    max_tags: int = _setting(64, _whole(1, 1000), "most tags, tools or attributes of one memory")
+    max_namespaces: int | None = _setting(
+        None, _whole(2, 2**32), "most namespaces of the store, default and public included; no limit"
+    )
+    max_memories: int | None = _setting(
+        None, _whole(1, 2**40), "most memories that the store holds, superseded ones included; no limit"
+    )
     max_as_of_memories: int = _setting(
         200_000, _whole(1, 10_000_000), "largest namespace, in memories, that as_of reads"
     )
@@ -218,6 +245,15 @@ class Settings:
     )
     grace_s: float = _setting(10.0, _seconds, "seconds that running calls get to end when the server stops")
     timeout_s: float = _setting(60.0, _seconds, "seconds that the command line waits for an answer")
+    metrics_address: str = _setting(
+        "", _address_or_none, "where the server itself has /metrics over HTTP; the gateway has it in any case"
+    )
+    otlp_endpoint: str = _setting(
+        "",
+        _url,
+        "where traces go: an OTLP collector over HTTP, as http://127.0.0.1:4318; takes the extra otel",
+    )
+    log_format: str = _setting("text", _one_of(*LOG_FORMATS), "text, or json: one object a line")
     log_level: str = _setting("info", _one_of(*LOG_LEVELS), "debug, info, warning or error")
     namespace: str = _setting("default", _text, "namespace of commands that are given none")
     token: str = _setting("", _text, "access token sent with each call", secret=True)

@@ -25,6 +25,8 @@ class SiltstoneError(Exception):
         message: what is wrong, naming the field, the value and the remedy.
         reason: UPPER_SNAKE code that programs compare; by default the class's own.
         field: the request field at fault, as a path like ``drafts[2].confidence``; "" if none.
+
+    `request_id` is what the server's logs have the failed call under; "" in process.
     """
 
     status: ClassVar[str] = "INTERNAL"
@@ -35,6 +37,7 @@ class SiltstoneError(Exception):
         self.message = message
         self.reason = reason or self.default_reason
         self.field = field
+        self.request_id = ""
 
 
 class InvalidArgumentError(SiltstoneError):

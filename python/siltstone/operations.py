@@ -64,6 +64,7 @@ _ALL = [
     _op("AdminService", "ListNamespaces", r.ListNamespacesRequest, r.ListNamespacesResponse),
     _op("AdminService", "DeleteNamespace", r.DeleteNamespaceRequest, r.DeleteNamespaceResponse),
     _op("AdminService", "GetStats", r.GetStatsRequest, m.Stats),
+    _op("AdminService", "GetMetrics", r.GetMetricsRequest, r.GetMetricsResponse),
     _op("AdminService", "CheckStore", r.CheckStoreRequest, m.CheckReport),
     _op("AdminService", "CompactStore", r.CompactStoreRequest, r.CompactReport),
     _op("AdminService", "CreateBackup", r.CreateBackupRequest, r.Backup),

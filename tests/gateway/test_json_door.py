@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from siltstone import errors
 from siltstone.errors import BY_STATUS
-from siltstone.gateway import json_door
+from siltstone.gateway import Gateway
 from siltstone.operations import OPERATIONS
 
 
@@ -15,7 +15,8 @@ def error_of(answer: httpx2.Response, status: int) -> dict[str, str]:
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/json"
     error: dict[str, str] = answer.json()["error"]
-    assert set(error) == {"status", "reason", "field", "message"}
+    assert set(error) == {"status", "reason", "field", "message", "request_id"}
+    assert error["request_id"] == answer.headers["x-request-id"]
     return error
 
 
@@ -108,12 +109,17 @@ def test_a_charset_after_the_content_type_is_fine(http: httpx2.Client) -> None:
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_a_body_over_the_limit_is_413(http: httpx2.Client, monkeypatch: Any, declared: bool) -> None:
-    monkeypatch.setattr(json_door, "MAX_BODY_BYTES", 1000)
+def test_a_body_over_the_limit_is_413(fake: Any, declared: bool) -> None:
     body = json.dumps({"query": "长" * 2000}).encode()
     content = body if declared else iter([body[:900], body[900:]])
-    answer = http.post("/v1/SearchMemories", content=content, headers={"content-type": "application/json"})
-    assert error_of(answer, 413)["reason"] == "BODY_TOO_LARGE"
+    json_type = {"content-type": "application/json"}
+    with Gateway(address="127.0.0.1:0", connect=lambda: fake, max_body_bytes=1000) as gateway:
+        answer = httpx2.post(
+            f"http://{gateway.address}/v1/SearchMemories", content=content, headers=json_type, timeout=20
+        )
+    error = error_of(answer, 413)
+    assert error["reason"] == "BODY_TOO_LARGE"
+    assert "1,000 bytes (max_body_bytes)" in error["message"]
 
 
 def test_a_lone_surrogate_is_refused_and_the_answer_can_still_be_read(http: httpx2.Client) -> None:

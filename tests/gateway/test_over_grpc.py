@@ -50,7 +50,9 @@ async def test_a_memory_written_through_mcp_is_read_through_json_word_for_word(r
             "reason": "REJECTED",
             "field": "content",
             "message": "content: rejected",
+            "request_id": wrong.meta["siltstone/error"]["request_id"],
         }
+        assert wrong.meta["siltstone/error"]["request_id"]
     with httpx2.Client(base_url=f"http://{real_gateway.address}", timeout=20) as http:
         read = http.post("/v1/GetMemories", json={"ids": [memory["id"]]})
         assert read.json()["memories"] == [memory]

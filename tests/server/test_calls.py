@@ -108,14 +108,15 @@ def test_every_error_comes_back_as_its_class(client: Client, kind: type[Siltston
     assert (caught.value.reason, caught.value.field) == ("A_REASON", "ids[0]")
 
 
-def test_a_fault_of_the_server_shows_an_incident_and_never_its_text(
+def test_a_fault_of_the_server_shows_its_request_id_and_never_its_text(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR), pytest.raises(InternalError) as caught:
         client.stats()
     assert "秘密" not in str(caught.value)
-    incident = str(caught.value).split()[-1]
-    assert incident in caplog.text
+    request_id = str(caught.value).split()[-1]
+    assert request_id == caught.value.request_id
+    assert request_id in caplog.text
     assert "ZeroDivisionError" in caplog.text
 
 

@@ -108,11 +108,11 @@ def test_an_import_sends_every_line_once(copier: tuple[Copier, str], tmp_path: P
     assert [chunk.request_id for chunk in engine.chunks] == ["r"] + [""] * (len(engine.chunks) - 1)
 
 
-def test_a_fault_of_the_server_ends_an_import_with_an_incident(
+def test_a_fault_of_the_server_ends_an_import_with_its_request_id(
     copier: tuple[Copier, str], tmp_path: Path
 ) -> None:
     (tmp_path / "bad").write_bytes(b"bad\n")
-    with Client(copier[1], timeout=20) as client, pytest.raises(InternalError, match="incident"):
+    with Client(copier[1], timeout=20) as client, pytest.raises(InternalError, match="request id"):
         client.import_(tmp_path / "bad")
 
 

@@ -1,6 +1,5 @@
 """`siltstone serve`, `gateway` and `up`: what runs until it is told to stop."""
 
-import logging
 import signal
 import sys
 import threading
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from siltstone.cli.context import Context, reachable
 from siltstone.cli.parser import Commands, UsageError, add_settings
 from siltstone.errors import FailedPreconditionError, SiltstoneError
+from siltstone.watching import Metrics, log_to, serve_metrics, start_tracing, stop_tracing
 
 if TYPE_CHECKING:
     from siltstone.gateway import Gateway
@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
 
 def run_serve(context: Context) -> int:
     _log_to_stderr(context)
-    with _told_to_stop() as stop, _server(context) as server:
+    with _told_to_stop() as stop, _traced(context, "siltstone"), _server(context) as server:
         answer = {"address": server.address, "data": context.settings.data}
         context.show(answer, lambda: _where(context, server.address))
         _until(context, stop)
@@ -53,9 +53,14 @@ def run_gateway(context: Context) -> int:
         client = AsyncClient(
             address, token=settings.token or None, timeout=settings.timeout_s, roles=AGENT_ROLES
         )
-        run_stdio(client, namespace=settings.namespace)
+        with _traced(context, "siltstone-gateway"):
+            run_stdio(client, namespace=settings.namespace)
         return 0
-    with _told_to_stop() as stop, _gateway(context, address) as gateway:
+    with (
+        _told_to_stop() as stop,
+        _traced(context, "siltstone-gateway"),
+        _gateway(context, address) as gateway,
+    ):
         answer = {"address": address, "gateway_address": gateway.address}
         context.show(answer, lambda: context.text("gateway_listens", address=gateway.address))
         _until(context, stop, gateway)
@@ -66,6 +71,7 @@ def run_up(context: Context) -> int:
     _log_to_stderr(context)
     with (
         _told_to_stop() as stop,
+        _traced(context, "siltstone"),
         _server(context) as server,
         _gateway(context, reachable(server.address)) as gateway,
     ):
@@ -99,15 +105,43 @@ def _server(context: Context) -> "Iterator[Server]":
                 engine,
                 address=settings.address,
                 workers=settings.workers,
+                max_waiting=settings.max_waiting_calls,
                 max_message_bytes=settings.max_message_bytes,
+                max_unread_bytes=settings.max_unread_bytes,
+                idle_s=settings.idle_s,
+                slow_call_s=settings.slow_call_s,
                 grace_s=settings.grace_s,
             )
         try:
-            yield server
+            with _metrics(context, engine.metrics):
+                yield server
         finally:
             server.stop()
     finally:
         engine.close()
+
+
+@contextmanager
+def _metrics(context: Context, metrics: Metrics) -> Iterator[None]:
+    """The server's own /metrics, where one is asked for."""
+    if not context.settings.metrics_address:
+        yield
+        return
+    with serve_metrics(context.settings.metrics_address, metrics) as address:
+        context.say("metrics_at", address=address)
+        yield
+
+
+@contextmanager
+def _traced(context: Context, service: str) -> Iterator[None]:
+    if not context.settings.otlp_endpoint:
+        yield
+        return
+    provider = start_tracing(context.settings.otlp_endpoint, service)
+    try:
+        yield
+    finally:
+        stop_tracing(provider)
 
 
 @contextmanager
@@ -122,6 +156,9 @@ def _gateway(context: Context, server_address: str) -> "Iterator[Gateway]":
         allowed_hosts=settings.allowed_hosts,
         namespace=settings.namespace,
         timeout=settings.timeout_s,
+        max_body_bytes=settings.max_body_bytes,
+        max_calls=settings.max_gateway_calls,
+        idle_s=settings.idle_s,
     )
     with _busy_port_named(settings.gateway_address, "gateway_address"):
         gateway.start()
@@ -183,11 +220,4 @@ def _where(context: Context, address: str) -> str:
 
 
 def _log_to_stderr(context: Context) -> None:
-    logging.basicConfig(
-        level=context.settings.log_level.upper(),
-        stream=sys.stderr,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
-    if context.settings.log_level != "debug":
-        for library in ("uvicorn", "mcp"):  # they tell each start and request at level info
-            logging.getLogger(library).setLevel(logging.WARNING)
+    log_to(sys.stderr, context.settings.log_level, context.settings.log_format)

@@ -16,6 +16,7 @@ from siltstone.client.plan import (
     again,
     check_timeout,
     failure,
+    handed_on,
     metadata,
     plan,
     result,
@@ -94,7 +95,7 @@ class AsyncClient(Api):
         answer = self._stub(ready)(
             iter(ready.messages) if operation.request_stream else next(iter(ready.messages)),
             timeout=None if until is None else max(until - time.monotonic(), 0.001),
-            metadata=self._metadata,
+            metadata=[*self._metadata, *handed_on()],
         )
         return [message async for message in answer] if operation.response_stream else await answer
 

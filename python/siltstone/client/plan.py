@@ -19,6 +19,7 @@ from siltstone.errors import (
     UnimplementedError,
 )
 from siltstone.model import check_roles
+from siltstone.watching import REQUEST_ID_HEADER, carrier, request_id
 from siltstone.wire import METHODS, ROLES_HEADER, Method, from_proto, from_status, to_proto
 from siltstone.wire.errors import connection_lost, said_by_server
 
@@ -84,6 +85,12 @@ def metadata(token: str | None, roles: Iterable[str] | None) -> list[tuple[str, 
     return sent
 
 
+def handed_on() -> list[tuple[str, str]]:
+    """What a call made on behalf of a request hands on: its id, and its trace."""
+    id = request_id()
+    return [*([(REQUEST_ID_HEADER, id)] if id else []), *carrier().items()]
+
+
 def plan(rpc: str, given: Mapping[str, Any], timeout: float | None) -> Plan:
     """Raises InvalidArgumentError when `given` is no request of that RPC."""
     method = METHODS[rpc]
@@ -145,6 +152,11 @@ def failure(plan: Plan, error: grpc.RpcError, address: str) -> SiltstoneError:
             f"{rpc}: the message is larger than the server takes ({text}); send less at once, or start the "
             "server with a larger --max-message-bytes",
             reason="MESSAGE_TOO_LARGE",
+        )
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and text.startswith("Concurrent RPC limit"):
+        return ResourceExhaustedError(
+            f"{rpc}: {address} has more calls than it can even turn away; try again in a moment",
+            reason="OVERLOADED",
         )
     if code is grpc.StatusCode.UNIMPLEMENTED:
         return UnimplementedError(

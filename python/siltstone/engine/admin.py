@@ -14,6 +14,8 @@ from siltstone.model.requests import (
     CheckStoreRequest,
     DeleteNamespaceRequest,
     DeleteNamespaceResponse,
+    GetMetricsRequest,
+    GetMetricsResponse,
     GetStatsRequest,
     ListNamespacesRequest,
     ListNamespacesResponse,
@@ -73,6 +75,9 @@ class Admin(Tasks):
             embedding_dimension=self.embedder.dimension,
             version=_version(),
         )
+
+    def get_metrics(self, request: GetMetricsRequest, call: Call) -> GetMetricsResponse:
+        return GetMetricsResponse(text=self.metrics.text())
 
     def check_store(self, request: CheckStoreRequest, call: Call) -> CheckReport:
         """Count, compare and digest: the store against itself, then the index against one built from it."""

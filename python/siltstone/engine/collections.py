@@ -110,6 +110,14 @@ class Collections:
         except KeyError:
             return 0
 
+    def loaded(self) -> int:
+        """How many collections are loaded."""
+        return len(self._ready)
+
+    def loaded_bytes(self) -> int:
+        """Memory that all of them take."""
+        return sum(self.bytes(number) for number in list(self._ready))
+
     def agrees(self, namespace: NamespaceRecord) -> bool:
         """Whether the index equals one made from the store alone, both at the same commit."""
         assert self._store is not None

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -13,10 +14,13 @@ from siltstone.data import from_data, to_data
 from siltstone.embed import Embedder, Vectors
 from siltstone.engine.call import Call
 from siltstone.engine.collections import Collections
+from siltstone.engine.figures import figures_of
 from siltstone.engine.validate import check_label, check_namespace
 from siltstone.errors import FailedPreconditionError, NotFoundError, UnavailableError
 from siltstone.operations import OPERATIONS
 from siltstone.store import ERASED_ANSWER, NamespaceRecord, Reader, Store, Writer
+from siltstone.watching import Metrics, span
+from siltstone.watching.metrics import timed
 
 T = TypeVar("T")
 
@@ -35,6 +39,15 @@ class Core:
         self.collections = collections
         self.embedder = embedder
         self.settings = settings
+        self.metrics = Metrics()
+        self.metrics.ask("engine", lambda: figures_of(store, collections))
+        self._parts = self.metrics.seconds("part_seconds", "Parts of calls: embed, search, commit", "part")
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Times a part of a call, and makes it a span of its trace: embed, search (in the core), commit."""
+        with span(f"siltstone.{name}"), timed(self._parts.labels(name)):
+            yield
 
     def write(self, rpc: str, request: Any, call: Call, operation: Callable[[Writer], T]) -> T:
         """One transaction: `operation`, and, where the request has an id, its answer for a repeat."""
@@ -50,7 +63,8 @@ class Core:
                 writer.put_answer(call.principal, rpc, request.request_id, _digest(request), encoded)
             return answer
 
-        return self.store.commit(once, timeout=call.remaining())
+        with self.part("commit"):
+            return self.store.commit(once, timeout=call.remaining())
 
     def embed_passages(self, texts: list[str], call: Call) -> Vectors:
         """Vectors of texts to be found, float32 (n, dimension). DeadlineExceededError as soon as nobody waits
@@ -58,7 +72,8 @@ class Core:
         parts = []
         for start in range(0, len(texts), EMBEDDED_AT_ONCE):
             call.remaining()
-            parts.append(self.embedder.embed_passages(texts[start : start + EMBEDDED_AT_ONCE]))
+            with self.part("embed"):
+                parts.append(self.embedder.embed_passages(texts[start : start + EMBEDDED_AT_ONCE]))
         return np.concatenate(parts)
 
     def ask_index(self, namespace: str, question: Callable[[int], T], nothing: T) -> T:

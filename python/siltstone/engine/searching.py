@@ -129,7 +129,8 @@ class Searching(Writing):
             if plan.namespaces and plan.request.as_of is None
         ]
         index = self.collections.index
-        found = iter(index.search(msgpack.packb(present)) if present else ())
+        with self.part("search"):
+            found = iter(index.search(msgpack.packb(present)) if present else ())
         answers: list[Answer | None] = []
         for plan, spec in zip(plans, specs, strict=True):
             if not plan.namespaces:
@@ -181,7 +182,9 @@ class Searching(Writing):
                 wanted.append(plan)
         if wanted:
             queries = [p.request.query for p in wanted if p.request.query is not None]
-            for plan, vector in zip(wanted, self.embedder.embed_queries(queries), strict=True):
+            with self.part("embed"):
+                vectors = self.embedder.embed_queries(queries)
+            for plan, vector in zip(wanted, vectors, strict=True):
                 plan.embedded = vector
         return _microseconds_since(started)
 

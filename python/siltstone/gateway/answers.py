@@ -24,6 +24,8 @@ HTTP_STATUS = {
     "DEADLINE_EXCEEDED": 504,
 }
 
+RETRY_SECONDS = 1
+
 
 def json_answer(data: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     body = json.dumps(data, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace")
@@ -33,5 +35,7 @@ def json_answer(data: Any, status: int = 200, headers: dict[str, str] | None = N
 def error_answer(error: SiltstoneError, status: int | None = None) -> Response:
     """``{"error": {status, reason, field, message}}`` under `status`, by default the error's own."""
     code = status or HTTP_STATUS[error.status]
-    headers = {"WWW-Authenticate": "Bearer"} if code == 401 else None
+    headers = {"WWW-Authenticate": "Bearer"} if code == 401 else {}
+    if code in (429, 503):
+        headers["Retry-After"] = str(RETRY_SECONDS)
     return json_answer({"error": error_data(error)}, code, headers)

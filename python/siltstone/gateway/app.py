@@ -16,20 +16,37 @@ from siltstone.errors import NotFoundError
 from siltstone.gateway.answers import error_answer, json_answer
 from siltstone.gateway.failures import understood
 from siltstone.gateway.guard import LOOPBACK_NAMES, BrowserGuard, check_hosts
-from siltstone.gateway.json_door import MAX_BODY_BYTES, JsonDoor
+from siltstone.gateway.json_door import JsonDoor
 from siltstone.gateway.mcp_server import build_server
+from siltstone.gateway.watch import Watch
+from siltstone.watching import Figure, Metrics
+from siltstone.watching.metrics import CONTENT_TYPE
+
+MAX_BODY_BYTES = 64 << 20
+MAX_CALLS = 256
+IDLE_S = 60.0
 
 
 def build_app(
-    memories: Any, agents: Any, *, namespace: str = "default", allowed_hosts: Sequence[str] = ()
+    memories: Any,
+    agents: Any,
+    *,
+    namespace: str = "default",
+    allowed_hosts: Sequence[str] = (),
+    max_body_bytes: int = MAX_BODY_BYTES,
+    max_calls: int = MAX_CALLS,
+    idle_s: float = IDLE_S,
 ) -> Starlette:
-    """``/mcp``, ``/v1/{Rpc}``, ``/healthz`` and ``/readyz`` over one server.
+    """``/mcp``, ``/v1/{Rpc}``, ``/healthz``, ``/readyz`` and ``/metrics`` over one server.
 
     Args:
         memories: the client behind ``/v1``.
         agents, namespace: the client behind ``/mcp``, and what it means; see `build_server`.
         allowed_hosts: names besides the loopback ones that the gateway may be reached by, each with its
             port or for any port.
+        max_body_bytes: largest request.
+        max_calls: requests carried out at once; what comes beyond is turned away.
+        idle_s: seconds that a request may wait for its caller to send or take something.
 
     Raises:
         InvalidArgumentError: an entry of `allowed_hosts` is no host name.
@@ -43,7 +60,7 @@ def build_app(
         json_response=False,
         # BrowserGuard checks every path, not only this one, and more strictly.
         security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-        max_request_body_size=MAX_BODY_BYTES,
+        max_request_body_size=max_body_bytes,
     )
 
     async def healthz(_request: Request) -> Response:
@@ -56,7 +73,19 @@ def build_app(
             return error_answer(understood(error), 503)
         return json_answer({"status": "ok"})
 
-    door = JsonDoor(memories)
+    figures = Metrics("siltstone_gateway")
+
+    async def metrics(_request: Request) -> Response:
+        """The gateway's figures and the server's, so that one target is enough to scrape."""
+        try:
+            server_text, up = await memories.metrics(), 1
+        except Exception as error:
+            server_text, up = "", 0
+            understood(error)
+        figures.ask("server_up", lambda: [Figure("server_up", "Whether the server answers", up)])
+        return Response(figures.text() + server_text, media_type=CONTENT_TYPE)
+
+    door = JsonDoor(memories, max_body_bytes)
     return Starlette(
         routes=[
             # Stateless: a GET would open a stream on which nothing ever comes.
@@ -64,8 +93,12 @@ def build_app(
             Route("/v1/{rpc}", door.answer, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]),
             Route("/healthz", healthz),
             Route("/readyz", readyz),
+            Route("/metrics", metrics),
         ],
-        middleware=[Middleware(BrowserGuard, hosts=hosts)],
+        middleware=[
+            Middleware(Watch, figures=figures, max_calls=max_calls, idle_s=idle_s),
+            Middleware(BrowserGuard, hosts=hosts),
+        ],
         exception_handlers={HTTPException: _refused},
         lifespan=lambda _app: manager.run(),
     )
@@ -76,7 +109,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     reason = NotFoundError(
         f"path: {request.method} {request.url.path} is not served; there are POST /mcp, POST /v1/{{Rpc}}, "
-        "GET /healthz and GET /readyz",
+        "GET /healthz, GET /readyz and GET /metrics",
         field="path",
     )
     answer = error_answer(reason, error.status_code)

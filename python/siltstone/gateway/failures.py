@@ -3,6 +3,7 @@
 import logging
 
 from siltstone.errors import InternalError, SiltstoneError
+from siltstone.watching import request_id
 
 _log = logging.getLogger(__name__)
 
@@ -12,7 +13,7 @@ def understood(error: Exception) -> SiltstoneError:
     if isinstance(error, SiltstoneError):
         return error
     _log.error("a call failed in an unforeseen way", exc_info=error)
-    return InternalError("a fault in the gateway; its log says more")
+    return InternalError(f"a fault in the gateway; its log says more under request id {request_id()}")
 
 
 def error_data(error: SiltstoneError) -> dict[str, str]:
@@ -22,6 +23,7 @@ def error_data(error: SiltstoneError) -> dict[str, str]:
         "reason": error.reason,
         "field": _encodable(error.field),
         "message": _encodable(error.message),
+        "request_id": error.request_id or request_id(),
     }
 
 

@@ -18,15 +18,15 @@ from siltstone.gateway.answers import error_answer, json_answer
 from siltstone.gateway.failures import understood
 from siltstone.operations import OPERATIONS
 
-MAX_BODY_BYTES = 64 * 1024 * 1024
 UNARY = tuple(o.rpc for o in OPERATIONS.values() if not (o.request_stream or o.response_stream))
 
 
 class JsonDoor:
     """Serves every unary operation over `memories`, a client whose calls are awaitable."""
 
-    def __init__(self, memories: Any) -> None:
+    def __init__(self, memories: Any, max_body_bytes: int) -> None:
         self._memories = memories
+        self._max_body_bytes = max_body_bytes
 
     async def answer(self, request: Request) -> Response:
         rpc = request.path_params["rpc"]
@@ -37,9 +37,9 @@ class JsonDoor:
         content_type = request.headers.get("content-type", "")
         if content_type.partition(";")[0].strip().lower() != "application/json":
             return _wrong_content_type(content_type)
-        body = await _read(request)
+        body = await _read(request, self._max_body_bytes)
         if body is None:
-            return _too_large()
+            return _too_large(self._max_body_bytes)
         try:
             given = _parse(body)
             response = await self._memories._call(rpc, given)
@@ -78,20 +78,20 @@ def _wrong_content_type(content_type: str) -> Response:
     return error_answer(error, 415)
 
 
-def _too_large() -> Response:
+def _too_large(most: int) -> Response:
     error = ResourceExhaustedError(
-        f"body: larger than {MAX_BODY_BYTES} bytes; split it into several calls",
+        f"body: larger than {most:,} bytes (max_body_bytes); split it into several calls",
         reason="BODY_TOO_LARGE",
         field="body",
     )
     return error_answer(error, 413)
 
 
-async def _read(request: Request) -> bytes | None:
-    """The body, or None once it is over the limit, without reading the rest."""
+async def _read(request: Request, most: int) -> bytes | None:
+    """The body, or None once it is over `most` bytes, without reading the rest."""
     body = bytearray()
     async for chunk in request.stream():
-        if len(body) + len(chunk) > MAX_BODY_BYTES:
+        if len(body) + len(chunk) > most:
             return None
         body += chunk
     return bytes(body)

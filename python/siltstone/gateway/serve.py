@@ -12,9 +12,10 @@ from typing import Any, Self
 
 import uvicorn
 
+from siltstone import address as addresses
 from siltstone.client import AsyncClient
 from siltstone.errors import FailedPreconditionError, InternalError, InvalidArgumentError
-from siltstone.gateway.app import build_app
+from siltstone.gateway.app import IDLE_S, MAX_BODY_BYTES, MAX_CALLS, build_app
 from siltstone.gateway.guard import check_hosts
 from siltstone.model import AGENT_ROLES
 
@@ -33,6 +34,7 @@ class Gateway:
         allowed_hosts: names besides the loopback ones that it may be reached by.
         namespace: what a tool call that names no namespace means.
         timeout: seconds a call may take; ten times as long for those that look at a whole log.
+        max_body_bytes, max_calls, idle_s: see `build_app`.
         connect: makes the client, entered in the gateway's own event loop; by default an `AsyncClient`.
 
     MCP calls come from agents and keep to `AGENT_ROLES`; the HTTP/JSON door has the caller's own roles.
@@ -50,17 +52,23 @@ class Gateway:
         allowed_hosts: Sequence[str] = (),
         namespace: str = "default",
         timeout: float = 60.0,
+        max_body_bytes: int = MAX_BODY_BYTES,
+        max_calls: int = MAX_CALLS,
+        idle_s: float = IDLE_S,
         connect: Callable[[], AbstractAsyncContextManager[Any]] | None = None,
     ) -> None:
         self.server_address = server_address
         self.address = address
-        self._target = _split(address)
+        self._target = _target(address)
         options: dict[str, Any] = {"token": token, "timeout": timeout}
         self._connect = connect or (lambda: AsyncClient(server_address, **options))
         self._connect_agent = connect or (lambda: AsyncClient(server_address, roles=AGENT_ROLES, **options))
         self._settings: dict[str, Any] = {
             "namespace": namespace,
             "allowed_hosts": check_hosts(allowed_hosts),
+            "max_body_bytes": max_body_bytes,
+            "max_calls": max_calls,
+            "idle_s": idle_s,
         }
         self._thread: threading.Thread | None = None
         self._server: uvicorn.Server | None = None
@@ -133,7 +141,7 @@ class Gateway:
             ) from None
         # Connections inherit it; without it each answer on a kept connection waits 40 ms for an ACK.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.address = f"{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+        self.address = addresses.join(host, listener.getsockname()[1])
         return listener
 
     def _run(self, listener: socket.socket) -> None:
@@ -202,19 +210,8 @@ def serve_gateway(
             signal.signal(number, handler)
 
 
-def _split(address: str) -> tuple[str, int]:
-    host, colon, port = address.rpartition(":")
-    bracketed = host.startswith("[") and host.endswith("]")
-    if (
-        not colon
-        or not host
-        or not port.isascii()
-        or not port.isdigit()
-        or int(port) > 65535
-        or (":" in host and not bracketed)
-    ):
-        raise InvalidArgumentError(
-            f"address: expected host:port such as 127.0.0.1:8765 or [::1]:8765, got {address!r}",
-            field="address",
-        )
-    return host.strip("[]"), int(port)
+def _target(address: str) -> tuple[str, int]:
+    try:
+        return addresses.split(address)
+    except ValueError as error:
+        raise InvalidArgumentError(f"address: {address!r}: {error}", field="address") from None

@@ -283,6 +283,16 @@ class GetStatsRequest:
 
 
 @dataclass(slots=True, kw_only=True)
+class GetMetricsRequest:
+    pass
+
+
+@dataclass(slots=True, kw_only=True)
+class GetMetricsResponse:
+    text: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
 class CheckStoreRequest:
     repair: bool = False
 

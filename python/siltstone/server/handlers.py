@@ -6,24 +6,20 @@ is at fault.
 
 from __future__ import annotations  # grpc's classes take type arguments in stubs only
 
-import logging
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import grpc
-from grpc_status import rpc_status
 
 from siltstone.engine.call import Call
-from siltstone.errors import InternalError, InvalidArgumentError, ResourceExhaustedError, SiltstoneError
+from siltstone.errors import InvalidArgumentError, ResourceExhaustedError
 from siltstone.model import ROLES, check_roles
 from siltstone.operations import OPERATIONS, UNIMPLEMENTED, unimplemented
-from siltstone.wire import METHODS, ROLES_HEADER, Method, from_proto, parse, to_proto, to_status
-
-log = logging.getLogger(__name__)
+from siltstone.server.failures import abort
+from siltstone.wire import METHODS, ROLES_HEADER, Method, from_proto, parse, to_proto
 
 _CENTURY_S = 3.2e9
 
@@ -68,7 +64,7 @@ class Handlers:
                 run, call = self._begin(method, context)
                 return _encode(method, run(_decode(method, data), call))
             except Exception as error:
-                _abort(context, operation.rpc, error)
+                abort(context, operation.rpc, error)
 
         return handle
 
@@ -79,7 +75,7 @@ class Handlers:
                 with self._stream():
                     return _encode(method, run((_decode(method, data) for data in stream), call))
             except Exception as error:
-                _abort(context, method.operation.rpc, error)
+                abort(context, method.operation.rpc, error)
 
         return handle
 
@@ -91,7 +87,7 @@ class Handlers:
                     for part in run(_decode(method, data), call):
                         yield _encode(method, part)
             except Exception as error:
-                _abort(context, method.operation.rpc, error)
+                abort(context, method.operation.rpc, error)
 
         return handle
 
@@ -108,7 +104,7 @@ class Handlers:
                     for data in stream:
                         yield _encode(method, search(_decode(method, data), call))
             except Exception as error:
-                _abort(context, method.operation.rpc, error)
+                abort(context, method.operation.rpc, error)
 
         return handle
 
@@ -164,17 +160,3 @@ def _encode(method: Method, response: object) -> bytes:
         # The caller's argument is not what is invalid.
         raise RuntimeError(f"the engine's answer has no form on the wire: {error}") from error
     return data
-
-
-def _abort(context: grpc.ServicerContext, rpc: str, error: Exception) -> NoReturn:
-    if isinstance(error, grpc.RpcError):
-        raise error  # the caller has gone; gRPC knows
-    if not isinstance(error, SiltstoneError):
-        incident = uuid.uuid4().hex[:12]
-        log.error("incident %s in %s", incident, rpc, exc_info=error)
-        error = InternalError(
-            f"{rpc} failed inside the server; its log tells more under incident {incident}",
-            reason="INTERNAL",
-        )
-    context.abort_with_status(rpc_status.to_status(to_status(error)))
-    raise AssertionError("abort_with_status always raises")

@@ -3,22 +3,32 @@
 import errno
 import socket
 import threading
-import time
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from siltstone import address as addresses
 from siltstone.errors import FailedPreconditionError, InvalidArgumentError
 from siltstone.server.handlers import Handlers
+from siltstone.server.interceptor import Interceptor
+from siltstone.server.open_calls import OpenCalls
+from siltstone.server.pool import Pool
+from siltstone.watching import Metrics
 from siltstone.wire import SERVICES
 
 WORKERS = 32
+MAX_WAITING = 256
 MAX_MESSAGE_BYTES = 64 << 20
+MAX_UNREAD_BYTES = 256 << 20
+IDLE_S = 60.0
+SLOW_CALL_S = 5.0
 GRACE_S = 10.0
+# Calls beyond those that wait which still get an answer that says why; gRPC itself turns away what is more.
+_TURNED_AWAY_AT_ONCE = 256
+# A caller that vanished without a word is found out, in a minute and a half.
+_KEEPALIVE_MS, _KEEPALIVE_TIMEOUT_MS = 60_000, 30_000
 # How long an idle server waits for its last answers to leave before it cuts health watchers off.
 _FLUSH_S = 0.5
 
@@ -28,16 +38,25 @@ def serve(
     *,
     address: str = "127.0.0.1:50051",
     workers: int = WORKERS,
+    max_waiting: int = MAX_WAITING,
     max_message_bytes: int = MAX_MESSAGE_BYTES,
+    max_unread_bytes: int = MAX_UNREAD_BYTES,
+    idle_s: float = IDLE_S,
+    slow_call_s: float = SLOW_CALL_S,
     grace_s: float = GRACE_S,
 ) -> "Server":
     """Start serving an engine.
 
     Args:
-        engine: has a method for each operation, see `Handlers`; the caller closes it after `Server.stop`.
+        engine: has a method for each operation, see `Handlers`; the caller closes it after `Server.stop`. The
+            server's figures go where its own are, `engine.metrics`.
         address: host:port (port 0: any that is free) or unix:path.
         workers: calls carried out at once; many, since writers wait for the disk.
+        max_waiting: calls that may wait for a worker; what comes beyond is RESOURCE_EXHAUSTED (OVERLOADED).
         max_message_bytes: largest request; a larger one is RESOURCE_EXHAUSTED.
+        max_unread_bytes: answers, of all callers, that are not yet taken; beyond it the oldest are cancelled.
+        idle_s: seconds that a call may wait for its caller to send or take something; then it is cancelled.
+        slow_call_s: seconds from which a call is logged as slow.
         grace_s: seconds that `Server.stop` lets running calls go on.
 
     Raises:
@@ -45,7 +64,15 @@ def serve(
         InvalidArgumentError: an argument is out of range.
     """
     server = Server(
-        engine, address=address, workers=workers, max_message_bytes=max_message_bytes, grace_s=grace_s
+        engine,
+        address=address,
+        workers=workers,
+        max_waiting=max_waiting,
+        max_message_bytes=max_message_bytes,
+        max_unread_bytes=max_unread_bytes,
+        idle_s=idle_s,
+        slow_call_s=slow_call_s,
+        grace_s=grace_s,
     )
     server.start()
     return server
@@ -55,19 +82,43 @@ class Server:
     """A gRPC server; see `serve` for its arguments. `address` has the real port once started."""
 
     def __init__(
-        self, engine: Any, *, address: str, workers: int, max_message_bytes: int, grace_s: float
+        self,
+        engine: Any,
+        *,
+        address: str,
+        workers: int,
+        max_waiting: int,
+        max_message_bytes: int,
+        max_unread_bytes: int,
+        idle_s: float,
+        slow_call_s: float,
+        grace_s: float,
     ) -> None:
-        for name, value in (("workers", workers), ("max_message_bytes", max_message_bytes)):
+        for name, value in (
+            ("workers", workers),
+            ("max_waiting", max_waiting),
+            ("max_message_bytes", max_message_bytes),
+            ("max_unread_bytes", max_unread_bytes),
+        ):
             if value < 1:
                 raise InvalidArgumentError(f"{name}: {value} is out of range; give 1 or more", field=name)
         self.address = address
         self._grace_s = grace_s
-        self._pool = _Pool(workers)
+        self._pool = Pool("grpc", workers, max_waiting)
+        self._open_calls = OpenCalls(idle_s, max_unread_bytes)
+        metrics = getattr(engine, "metrics", None)
+        if not isinstance(metrics, Metrics):
+            metrics = Metrics()
+        self._interceptor = Interceptor(self._pool, self._open_calls, metrics, slow_call_s)
         self._stopped = threading.Event()
         self._health = health.HealthServicer()
         self._grpc = grpc.server(
             self._pool,
+            interceptors=[self._interceptor],
+            maximum_concurrent_rpcs=workers + max_waiting + _TURNED_AWAY_AT_ONCE,
             options=[
+                ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
+                ("grpc.keepalive_timeout_ms", _KEEPALIVE_TIMEOUT_MS),
                 ("grpc.so_reuseport", 0),  # or a second server would share the port in silence
                 ("grpc.max_receive_message_length", max_message_bytes),
                 ("grpc.max_send_message_length", -1),
@@ -100,6 +151,8 @@ class Server:
         if not done.wait(min(grace, _FLUSH_S)):
             self._grpc.stop(None).wait()
         self._pool.shutdown(wait=ended, cancel_futures=True)
+        self._open_calls.close()
+        self._interceptor.close()
         self._stopped.set()
         return ended
 
@@ -108,75 +161,46 @@ class Server:
         return self._stopped.wait(timeout)
 
 
-class _Pool(ThreadPoolExecutor):
-    """Workers that know whether a call is accepted and not yet done; gRPC does not tell."""
-
-    def __init__(self, workers: int) -> None:
-        super().__init__(workers, thread_name_prefix="siltstone-grpc")
-        self._open = 0
-        self._changed = threading.Condition()
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        with self._changed:
-            self._open += 1
-        try:
-            future = super().submit(fn, *args, **kwargs)
-        except BaseException:
-            self._done()
-            raise
-        future.add_done_callback(self._done)
-        return future
-
-    def _done(self, _: Future[Any] | None = None) -> None:
-        with self._changed:
-            self._open -= 1
-            self._changed.notify_all()
-
-    def wait_idle(self, timeout: float) -> bool:
-        until = time.monotonic() + timeout
-        with self._changed:
-            while self._open:
-                left = until - time.monotonic()
-                if left <= 0:
-                    return False
-                self._changed.wait(left)
-        return True
-
-
 def _bind(server: grpc.Server, address: str) -> str:
     """Bind and return the address with the real port."""
-    if address.startswith("unix:"):
-        host, port = address, None
-    else:
-        host, _, digits = address.rpartition(":")
-        if not host or not digits.isdecimal() or int(digits) > 65535:
+    host, port = "", None
+    if not addresses.is_unix(address):
+        try:
+            host, port = addresses.split(address)
+        except ValueError as error:
             raise InvalidArgumentError(
-                f"address: {address!r} is no host:port; give one such as 127.0.0.1:50051, or unix:path",
-                field="address",
-            )
-        port = int(digits)
+                f"address: {address!r}: {error}, or unix:path", field="address"
+            ) from None
+        # First, since gRPC would log the failure in its own words.
+        _probe(address, host, port)
     try:
         bound = server.add_insecure_port(address)
     except RuntimeError:
         bound = 0
     if not bound:
-        taken, why = (False, "see the log") if port is None else _why(host, port)
-        raise FailedPreconditionError(
-            f"cannot listen on {address}: {why}; end what listens there, or choose another with --address",
-            reason="ADDRESS_IN_USE" if taken else "ADDRESS_UNAVAILABLE",
-            field="address",
-        ) from None
-    return address if port is None else f"{host}:{bound}"
+        raise _unavailable(address, "see the log", taken=False)
+    return address if port is None else addresses.join(host, bound)
 
 
-def _why(host: str, port: int) -> tuple[bool, str]:
-    """Whether the port is taken, and the system's own reason, which gRPC swallows."""
+def _probe(address: str, host: str, port: int) -> None:
+    """Whether the address can be had, and the system's own reason, which gRPC swallows."""
     try:
         family, kind, proto, _, target = socket.getaddrinfo(
-            host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         with socket.socket(family, kind, proto) as probe:
+            # As gRPC does: what only lingers of a former server is no hindrance.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(target)
+            probe.listen(1)
     except OSError as error:
-        return error.errno == errno.EADDRINUSE, error.strerror or str(error)
-    return True, "it was taken a moment ago"
+        why = error.strerror or str(error)
+        raise _unavailable(address, why, taken=error.errno == errno.EADDRINUSE) from None
+
+
+def _unavailable(address: str, why: str, *, taken: bool) -> FailedPreconditionError:
+    return FailedPreconditionError(
+        f"cannot listen on {address}: {why}; end what listens there, or choose another with --address",
+        reason="ADDRESS_IN_USE" if taken else "ADDRESS_UNAVAILABLE",
+        field="address",
+    )

@@ -76,6 +76,7 @@ class Committer:
         self._arrived = threading.Condition(self._lock)
         self._queue: deque[_Operation] = deque()
         self._waiting = 0
+        self._unapplied = 0
         self._gathering = 1  # so many must be queued for the writer to be woken
         self._last_group = 0
         self._closing = False
@@ -132,6 +133,10 @@ class Committer:
             raise operation.error
         return operation.value
 
+    def waiting(self) -> tuple[int, int]:
+        """Operations accepted and not yet answered, and commits that the index has not yet applied."""
+        return self._waiting, self._unapplied
+
     def close(self) -> None:
         """Take no more, write and apply what was accepted, end the threads."""
         with self._lock:
@@ -172,6 +177,8 @@ class Committer:
                         operation.between()
                     except BaseException as error:
                         operation.error = error
+            with self._lock:
+                self._unapplied += sum(len(operation.changes) for operation in group)
             self._applying.put(group)
         self._applying.put(None)
 
@@ -261,6 +268,7 @@ class Committer:
                     log.exception("applying %d changes to the index failed", len(changes))
             with self._lock:
                 self._waiting -= len(group)
+                self._unapplied -= len(changes)
             for operation in group:
                 operation.changes = []
                 operation.done.set()

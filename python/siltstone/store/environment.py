@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,6 +97,7 @@ class Environment:
         self._pid = os.getpid()
         self._gate = threading.Condition()
         self._readers = 0
+        self._since: dict[object, float] = {}  # each open read → when it began
         self._pausing = False
         self._closed = False
         self._local = threading.local()
@@ -132,6 +134,8 @@ class Environment:
             self.refuse_when_unusable()
             self._readers += 1
         held[0] += 1
+        read = object()
+        self._since[read] = time.monotonic()
         try:
             txn = self._env.begin()
             try:
@@ -142,12 +146,18 @@ class Environment:
             raise translate(error, self.path) from error
         finally:
             held[0] -= 1
+            del self._since[read]
             with self._gate:
                 self._readers -= 1
                 if not self._readers:
                     self._gate.notify_all()
                     if self._closed:
                         self._shut()
+
+    def reads(self) -> tuple[int, float]:
+        """How many reads are open, and for how many seconds the oldest has been."""
+        began = list(self._since.values())
+        return len(began), time.monotonic() - min(began) if began else 0.0
 
     def reading(self) -> bool:
         """Whether this thread is inside `read`."""

@@ -24,12 +24,17 @@ CHANGES_KEPT = 100_000
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
     """`file_bytes` is what the data file takes on disk, `map_size` what it may grow to before the map grows,
-    `entries` the entries of each table."""
+    `entries` the entries of each table. `reads` are under way, the oldest for `oldest_read_s` seconds;
+    `writes_waiting` are accepted and not yet answered, `unapplied` commits not yet in the index."""
 
     seq: int
     file_bytes: int
     map_size: int
     entries: dict[str, int]
+    reads: int
+    oldest_read_s: float
+    writes_waiting: int
+    unapplied: int
 
 
 class Store:
@@ -149,12 +154,18 @@ class Store:
         self.commit(operation)
 
     def info(self) -> StoreInfo:
+        reads, oldest_read_s = self._environment.reads()
+        writes_waiting, unapplied = self._committer.waiting()
         with self.read() as reader:
             return StoreInfo(
                 seq=reader.seq,
                 file_bytes=(self._environment.path / "data.mdb").stat().st_size,
                 map_size=self._environment.map_size(),
                 entries=reader.entries(),
+                reads=reads,
+                oldest_read_s=oldest_read_s,
+                writes_waiting=writes_waiting,
+                unapplied=unapplied,
             )
 
     def close(self) -> None:

@@ -113,6 +113,16 @@ class GetStatsRequest(_message.Message):
     namespace: str
     def __init__(self, namespace: _Optional[str] = ...) -> None: ...
 
+class GetMetricsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetMetricsResponse(_message.Message):
+    __slots__ = ("text",)
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    def __init__(self, text: _Optional[str] = ...) -> None: ...
+
 class CheckStoreRequest(_message.Message):
     __slots__ = ("repair",)
     REPAIR_FIELD_NUMBER: _ClassVar[int]

@@ -50,6 +50,11 @@ class AdminServiceStub:
                 request_serializer=siltstone_dot_v1_dot_admin__pb2.GetStatsRequest.SerializeToString,
                 response_deserializer=siltstone_dot_v1_dot_admin__pb2.Stats.FromString,
                 _registered_method=True)
+        self.GetMetrics = channel.unary_unary(
+                '/siltstone.v1.AdminService/GetMetrics',
+                request_serializer=siltstone_dot_v1_dot_admin__pb2.GetMetricsRequest.SerializeToString,
+                response_deserializer=siltstone_dot_v1_dot_admin__pb2.GetMetricsResponse.FromString,
+                _registered_method=True)
         self.CheckStore = channel.unary_unary(
                 '/siltstone.v1.AdminService/CheckStore',
                 request_serializer=siltstone_dot_v1_dot_admin__pb2.CheckStoreRequest.SerializeToString,
@@ -120,6 +125,14 @@ class AdminServiceServicer:
     def GetStats(self, request, context):
         """Returns counts and sizes.
         Errors: NOT_FOUND for an unknown namespace.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetMetrics(self, request, context):
+        """Returns the server's figures in the text format of Prometheus: latencies, queues, sizes. Cheap.
+        Errors: none of its own.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -214,6 +227,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.GetStats,
                     request_deserializer=siltstone_dot_v1_dot_admin__pb2.GetStatsRequest.FromString,
                     response_serializer=siltstone_dot_v1_dot_admin__pb2.Stats.SerializeToString,
+            ),
+            'GetMetrics': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetMetrics,
+                    request_deserializer=siltstone_dot_v1_dot_admin__pb2.GetMetricsRequest.FromString,
+                    response_serializer=siltstone_dot_v1_dot_admin__pb2.GetMetricsResponse.SerializeToString,
             ),
             'CheckStore': grpc.unary_unary_rpc_method_handler(
                     servicer.CheckStore,
@@ -343,6 +361,33 @@ class AdminService:
             '/siltstone.v1.AdminService/GetStats',
             siltstone_dot_v1_dot_admin__pb2.GetStatsRequest.SerializeToString,
             siltstone_dot_v1_dot_admin__pb2.Stats.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetMetrics(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/siltstone.v1.AdminService/GetMetrics',
+            siltstone_dot_v1_dot_admin__pb2.GetMetricsRequest.SerializeToString,
+            siltstone_dot_v1_dot_admin__pb2.GetMetricsResponse.FromString,
             options,
             channel_credentials,
             insecure,

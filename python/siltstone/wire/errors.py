@@ -1,7 +1,8 @@
 """Exceptions ↔ google.rpc.Status, the one mapping of this border.
 
 A status carries ErrorInfo (reason, domain "siltstone", metadata field), BadRequest where a field is at fault,
-and RetryInfo where a retry may help, after the shape of AIP-193.
+RetryInfo where a retry may help, and RequestInfo with the id that logs have the call under, after the shape
+of AIP-193.
 """
 
 from typing import Any
@@ -22,8 +23,9 @@ MAX_FIELD_BYTES = 200
 _FOREIGN = {"OUT_OF_RANGE": "INVALID_ARGUMENT", "CANCELLED": "UNAVAILABLE"}
 
 
-def to_status(error: SiltstoneError) -> Any:
-    """The google.rpc.Status of an exception; a text over 1,000 bytes is cut."""
+def to_status(error: SiltstoneError, request_id: str = "") -> Any:
+    """The google.rpc.Status of an exception; a text over 1,000 bytes is cut. `request_id` is what the logs
+    have the call under."""
     text, field = _cut(error.message, MAX_TEXT_BYTES), _cut(error.field, MAX_FIELD_BYTES)
     status = status_pb2.Status(code=code_pb2.Code.Value(error.status), message=text)
     info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN)
@@ -38,6 +40,8 @@ def to_status(error: SiltstoneError) -> Any:
         retry.retry_delay.seconds = RETRY_SECONDS
         status.details.add().Pack(retry)
     status.details.add().Pack(info)
+    if request_id:
+        status.details.add().Pack(error_details_pb2.RequestInfo(request_id=request_id))
     return status
 
 
@@ -49,15 +53,18 @@ def from_status(code: str, message: str, details: bytes | None = None) -> Siltst
         details: a serialised google.rpc.Status, as in the trailer ``grpc-status-details-bin``.
     """
     kind = BY_STATUS.get(_FOREIGN.get(code, code), InternalError)
-    info = _info(details) if details else None
+    info = _detail(details, error_details_pb2.ErrorInfo) if details else None
     if info is None or info.domain != DOMAIN:
         return kind(message or code)
-    return kind(message, reason=info.reason, field=info.metadata.get("field", ""))
+    error = kind(message, reason=info.reason, field=info.metadata.get("field", ""))
+    request = _detail(details, error_details_pb2.RequestInfo)
+    error.request_id = request.request_id if request else ""
+    return error
 
 
 def said_by_server(details: bytes | None) -> bool:
     """Whether a Siltstone server itself answered; otherwise the connection or something between failed."""
-    info = _info(details) if details else None
+    info = _detail(details, error_details_pb2.ErrorInfo) if details else None
     return info is not None and info.domain == DOMAIN
 
 
@@ -69,13 +76,14 @@ def connection_lost(address: str, detail: str) -> UnavailableError:
     )
 
 
-def _info(details: bytes) -> Any:
+def _detail(details: bytes | None, kind: Any) -> Any:
+    """The first detail of that kind, or None."""
     try:
-        status = status_pb2.Status.FromString(details)
+        status = status_pb2.Status.FromString(details or b"")
         for detail in status.details:
-            info = error_details_pb2.ErrorInfo()
-            if detail.Unpack(info):
-                return info
+            found = kind()
+            if detail.Unpack(found):
+                return found
     except DecodeError:
         pass
     return None

@@ -1,0 +1,96 @@
+"""Logs to stderr, as lines for people or as one JSON object a line, each with the id of its request.
+
+Logs hold no text that a caller sent. An exception's own text may quote some, so that of an unforeseen one is
+left out: its type and the places in the code stay.
+"""
+
+import json
+import logging
+import traceback
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import IO, Any
+
+from siltstone.watching.request import request_id
+from siltstone.watching.tracing import trace_id
+
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+# Attributes of a record that `extra=` may add and both formats show.
+FIELDS = ("rpc", "door", "status", "reason", "seconds")
+
+
+def log_to(stream: IO[str], level: str, format: str) -> None:
+    """Send the logs of this process to `stream`.
+
+    Args:
+        level: debug, info, warning or error.
+        format: text or json.
+    """
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
+    root = logging.getLogger()
+    for former in root.handlers[:]:
+        root.removeHandler(former)
+    root.addHandler(handler)
+    root.setLevel(level.upper())
+    if level != "debug":
+        # They tell each start and request at level info.
+        for library in ("uvicorn", "mcp", "opentelemetry"):
+            logging.getLogger(library).setLevel(logging.WARNING)
+
+
+class _Formatter(logging.Formatter):
+    def formatException(self, ei: Any) -> str:
+        return "\n".join(places(ei[1]))
+
+
+class TextFormatter(_Formatter):
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        line = super().formatMessage(record).replace("\n", "\\n")
+        told = {**_fields(record), "request_id": request_id()}
+        rest = " ".join(f"{name}={value}" for name, value in told.items() if value != "")
+        return f"{line} {rest}" if rest else line
+
+
+class JsonFormatter(_Formatter):
+    """Keys: time (RFC 3339, UTC), level, logger, message; request_id and trace_id inside a request; the
+    `FIELDS` that a record has; exception, a list of lines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        for name, value in (("request_id", request_id()), ("trace_id", trace_id())):
+            if value:
+                entry[name] = value
+        entry.update(_fields(record))
+        if record.exc_info and record.exc_info[1]:
+            entry["exception"] = places(record.exc_info[1])
+        return json.dumps(entry, ensure_ascii=False, default=str).encode(errors="backslashreplace").decode()
+
+
+def places(error: BaseException) -> list[str]:
+    """An exception and its causes, outermost first: types, and file:line in function, innermost place last.
+    Of a failure of the system its text too, since that names no more than a file."""
+    lines: list[str] = []
+    seen: BaseException | None = error
+    while seen is not None and len(lines) < 200:
+        text = f": {seen}" if isinstance(seen, OSError) else ""
+        lines.append(f"{type(seen).__module__}.{type(seen).__qualname__}{text}")
+        lines += [
+            f"  {frame.filename}:{frame.lineno} in {frame.name}"
+            for frame in traceback.extract_tb(seen.__traceback__)[-50:]
+        ]
+        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+    return lines
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in FIELDS if getattr(record, name, "") != ""}
