@@ -117,7 +117,7 @@ def test_a_busy_port_is_an_error_that_names_the_address_and_the_flag(gateway: Ga
     "address", ["", "8765", ":8765", "localhost:", "localhost:x", "::1:8765", "localhost:99999"]
 )
 def test_an_address_that_cannot_be_read_is_refused(address: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="host:port|brackets"):
+    with pytest.raises(InvalidArgumentError, match=r"host:port|brackets"):
         Gateway(address=address)
 
 

@@ -4,14 +4,14 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from siltstone.cli.context import Context, reachable
 from siltstone.cli.parser import Commands, UsageError, add_settings
 from siltstone.errors import FailedPreconditionError, SiltstoneError
-from siltstone.watching import Metrics, log_to, serve_metrics, start_tracing, stop_tracing
+from siltstone.watching import Metrics, logging_to, serve_metrics, start_tracing, stop_tracing
 
 if TYPE_CHECKING:
     from siltstone.gateway import Gateway
@@ -29,8 +29,7 @@ def add(commands: Commands) -> None:
 
 
 def run_serve(context: Context) -> int:
-    _log_to_stderr(context)
-    with _told_to_stop() as stop, _traced(context, "siltstone"), _server(context) as server:
+    with _told_to_stop() as stop, _watched(context, "siltstone"), _server(context) as server:
         answer = {"address": server.address, "data": context.settings.data}
         context.show(answer, lambda: _where(context, server.address))
         _until(context, stop)
@@ -38,7 +37,6 @@ def run_serve(context: Context) -> int:
 
 
 def run_gateway(context: Context) -> int:
-    _log_to_stderr(context)
     settings = context.settings
     address = reachable(settings.address)
     if context.args.stdio:
@@ -53,12 +51,12 @@ def run_gateway(context: Context) -> int:
         client = AsyncClient(
             address, token=settings.token or None, timeout=settings.timeout_s, roles=AGENT_ROLES
         )
-        with _traced(context, "siltstone-gateway"):
+        with _watched(context, "siltstone-gateway"):
             run_stdio(client, namespace=settings.namespace)
         return 0
     with (
         _told_to_stop() as stop,
-        _traced(context, "siltstone-gateway"),
+        _watched(context, "siltstone-gateway"),
         _gateway(context, address) as gateway,
     ):
         answer = {"address": address, "gateway_address": gateway.address}
@@ -68,10 +66,9 @@ def run_gateway(context: Context) -> int:
 
 
 def run_up(context: Context) -> int:
-    _log_to_stderr(context)
     with (
         _told_to_stop() as stop,
-        _traced(context, "siltstone"),
+        _watched(context, "siltstone"),
         _server(context) as server,
         _gateway(context, reachable(server.address)) as gateway,
     ):
@@ -219,5 +216,11 @@ def _where(context: Context, address: str) -> str:
     return listens + "\n" + context.text("data_at", path=Path(context.settings.data).resolve())
 
 
-def _log_to_stderr(context: Context) -> None:
-    log_to(sys.stderr, context.settings.log_level, context.settings.log_format)
+def _watched(context: Context, service: str) -> ExitStack:
+    """Logs to stderr, and traces where they are asked for, until it is closed."""
+    settings = context.settings
+    stack = ExitStack()
+    stack.enter_context(logging_to(sys.stderr, settings.log_level, settings.log_format))
+    if settings.otlp_endpoint:
+        stack.callback(stop_tracing, start_tracing(settings.otlp_endpoint, service))
+    return stack

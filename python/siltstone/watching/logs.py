@@ -7,6 +7,8 @@ left out: its type and the places in the code stay.
 import json
 import logging
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import IO, Any
@@ -20,8 +22,9 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tupl
 FIELDS = ("rpc", "door", "status", "reason", "seconds")
 
 
-def log_to(stream: IO[str], level: str, format: str) -> None:
-    """Send the logs of this process to `stream`.
+@contextmanager
+def logging_to(stream: IO[str], level: str, format: str) -> Iterator[None]:
+    """Send the logs of this process to `stream` while the block runs.
 
     Args:
         level: debug, info, warning or error.
@@ -30,14 +33,18 @@ def log_to(stream: IO[str], level: str, format: str) -> None:
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter() if format == "json" else TextFormatter())
     root = logging.getLogger()
-    for former in root.handlers[:]:
-        root.removeHandler(former)
+    former = root.level
     root.addHandler(handler)
     root.setLevel(level.upper())
     if level != "debug":
         # They tell each start and request at level info.
         for library in ("uvicorn", "mcp", "opentelemetry"):
             logging.getLogger(library).setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(former)
 
 
 class _Formatter(logging.Formatter):
