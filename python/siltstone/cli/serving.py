@@ -130,18 +130,6 @@ def _metrics(context: Context, metrics: Metrics) -> Iterator[None]:
 
 
 @contextmanager
-def _traced(context: Context, service: str) -> Iterator[None]:
-    if not context.settings.otlp_endpoint:
-        yield
-        return
-    provider = start_tracing(context.settings.otlp_endpoint, service)
-    try:
-        yield
-    finally:
-        stop_tracing(provider)
-
-
-@contextmanager
 def _gateway(context: Context, server_address: str) -> "Iterator[Gateway]":
     from siltstone.gateway import Gateway
 
