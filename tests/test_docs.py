@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from siltstone import errors
-from siltstone.config import SETTINGS, default_text
+from siltstone.config import SETTINGS, Settings, default_text, load
 from siltstone.operations import OPERATIONS, UNIMPLEMENTED
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,10 +39,16 @@ RUN = [line for line in commands() if not line.startswith(tuple(NOT_RUN))]
 
 
 def test_every_block_has_a_language_that_is_handled_here() -> None:
-    assert {language for language, _ in BLOCKS} == {"sh", "python"}
+    assert {language for language, _ in BLOCKS} == {"sh", "python", "toml"}
     assert len(RUN) >= 6
     for prefix in NOT_RUN:
         assert any(line.startswith(prefix) for line in commands()), f"{prefix!r} stands nowhere any more"
+
+
+def test_the_files_of_settings_in_the_readme_can_be_used(tmp_path: Path) -> None:
+    for text in blocks("toml"):
+        (tmp_path / "siltstone.toml").write_text(text, encoding="utf-8")
+        assert load({}, {}, directory=tmp_path) != Settings()
 
 
 def test_the_readme_opens_with_the_two_commands_which_are_targets() -> None:

@@ -12,7 +12,7 @@ PYTHON = ROOT / "python/siltstone"
 RUST = ROOT / "rust_core/src"
 
 # Plain data: it imports nothing but plain data, and everybody may import it.
-PLAIN = {"model", "errors", "config", "address", "data", "operations", "api"}
+PLAIN = {"model", "errors", "config", "address", "data", "operations", "api", "backup", "files"}
 TEXT = {"sentences", "summary", "compress"}
 
 # Room → the rooms it may import besides PLAIN and itself. A file at the top of the package is a room.
@@ -54,6 +54,7 @@ LIBRARIES: dict[str, set[str]] = {
     "google": {"wire", "v1"},
     "lmdb": {"store"},
     "httpx2": {"embed", "llm", "rerank"},
+    "fsspec": {"backup"},
     "mcp": {"gateway"},
     "mcp_types": {"gateway"},
     "starlette": {"gateway"},

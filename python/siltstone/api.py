@@ -12,15 +12,17 @@ in `siltstone.errors`.
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from siltstone.backup import Receiver
 from siltstone.data import to_data
 from siltstone.errors import InvalidArgumentError
+from siltstone.files import Download, Progress, Sink, parts_of
 from siltstone.model import (
     AuditEvent,
     CheckReport,
@@ -50,7 +52,6 @@ from siltstone.model.requests import Backup, CompactReport, ImportReport, Reembe
 T = TypeVar("T")
 Time = datetime | str
 Duration = timedelta | str
-_CHUNK_BYTES = 1 << 20
 
 FilterLike = Filter | Mapping[str, Any]
 Receipts = list[WriteReceipt]  # `list` is a method below
@@ -69,9 +70,16 @@ class Api(ABC):
     """Every call a user can make."""
 
     @abstractmethod
-    def _call(self, rpc: str, given: dict[str, Any], then: Callable[[Any], Any] | None = None) -> Any:
+    def _call(
+        self,
+        rpc: str,
+        given: dict[str, Any],
+        then: Callable[[Any], Any] | None = None,
+        sink: Sink | None = None,
+    ) -> Any:
         """Check `given` against the RPC's request, carry it out, and pass the response through `then`. Where
-        requests are a stream, ``given["messages"]`` is what each is made of, taken as it is sent."""
+        requests are a stream, ``given["messages"]`` is what each is made of, taken as it is sent. Where
+        responses are one, `sink` takes them as they come, and its result is returned."""
 
     # --- memories
 
@@ -548,7 +556,9 @@ class Api(ABC):
         )
         hindsight: Hindsight
         if isinstance(trajectory, str | os.PathLike):
-            messages = chain([{"options": given}], _chunks_of(trajectory))
+            messages = chain(
+                [{"options": given}], ({"data": part} for part in parts_of(trajectory, whole_lines=True))
+            )
             hindsight = self._call("StreamTrajectory", {"messages": messages})
         else:
             hindsight = self._call("SummarizeTrajectory", {**_trajectory(trajectory), **given})
@@ -624,18 +634,42 @@ class Api(ABC):
         backup: Backup = self._call("CreateBackup", {"target": target})
         return backup
 
-    def export(self, path: str | os.PathLike[str], *, namespaces: Sequence[str] = ()) -> int:
-        """Write all memories as versioned JSONL to a local file; returns the bytes written."""
-        written: int = self._call(
-            "ExportMemories",
-            {"namespaces": namespaces},
-            lambda chunks: Path(path).write_bytes(b"".join(chunk.data for chunk in chunks)),
-        )
+    def backup_to(self, directory: str | os.PathLike[str], *, progress: Progress | None = None) -> Backup:
+        """Back up into a folder of the caller's machine. What former backups in it hold is not sent again.
+
+        Args:
+            progress: told how many bytes have come.
+        """
+        receiver = Receiver(Path(directory), progress)
+        backup: Backup = self._call("StreamBackup", {"known": receiver.known()}, sink=receiver)
+        return backup
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        namespaces: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> int:
+        """Write all memories as versioned JSONL to a local file (`docs/export.md`); returns how many bytes it
+        has. The file has its name only once it is whole.
+
+        Args:
+            namespaces: only of these.
+            progress: told how many bytes have come.
+        """
+        file = Download(path, progress)
+        written: int = self._call("ExportMemories", {"namespaces": namespaces}, sink=file)
         return written
 
-    def import_(self, path: str | os.PathLike[str], *, request_id: str | None = None) -> ImportReport:
-        """Read memories from a local file that `export` wrote."""
-        messages = chain([_given(request_id=request_id)], _chunks_of(path))
+    def import_(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> ImportReport:
+        """Read memories from a local file that `export` wrote. What is there already, under its id and the
+        same, stays as it is; so an import that was interrupted is simply repeated.
+
+        Args:
+            progress: told how many bytes were sent.
+        """
+        messages = ({"data": part} for part in parts_of(path, progress))
         report: ImportReport = self._call("ImportMemories", {"messages": messages})
         return report
 
@@ -684,22 +718,6 @@ def _trajectory(source: Any) -> dict[str, Any]:
         raise InvalidArgumentError(
             f"trajectory: not plain data that JSON can hold: {error}", field="trajectory"
         ) from None
-
-
-def _chunks_of(path: str | os.PathLike[str]) -> Iterator[dict[str, bytes]]:
-    """A local file as messages of whole lines; a path that cannot be read is told at once."""
-    try:
-        open(path, "rb").close()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidArgumentError(f"path: cannot read {os.fspath(path)!r}: {reason}", field="path") from None
-
-    def parts() -> Iterator[dict[str, bytes]]:
-        with open(path, "rb") as file:
-            while part := file.read(_CHUNK_BYTES):
-                yield {"data": part + file.readline()}
-
-    return parts()
 
 
 def _page(response: Any, items: Iterable[T]) -> Page[T]:

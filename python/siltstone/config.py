@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from siltstone import address as addresses
+from siltstone.data import parse_duration
 from siltstone.errors import InvalidArgumentError
 
 ENV_PREFIX = "SILTSTONE_"
@@ -121,6 +122,27 @@ def _names(value: object) -> tuple[str, ...]:
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
         raise ValueError("expected names with commas between them")
     return tuple(item.strip() for item in items if item.strip())
+
+
+def _targets(value: object) -> tuple[tuple[str, str], ...]:
+    """(name, location) of each backup target, from a TOML table, or from names as NAME=LOCATION."""
+    if not isinstance(value, dict):
+        value = dict(pair.partition("=")[::2] for pair in _names(value))
+    found = [(str(name).strip(), location) for name, location in value.items()]
+    for name, location in found:
+        if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) or not isinstance(location, str) or not location:
+            raise ValueError("expected NAME=LOCATION, names of letters, digits, '-', '_' and '.'")
+    return tuple(found)
+
+
+def _interval(value: object) -> float:
+    """Seconds, from a number of them or text such as 24h."""
+    if isinstance(value, str) and not re.fullmatch(r"[0-9.]+", value):
+        value = parse_duration(value, "interval").total_seconds()
+    seconds = _number(366 * 86_400)(value)
+    if 0 < seconds < 60:
+        raise ValueError("expected 0, or at least a minute")
+    return seconds
 
 
 def _setting(default: Any, parse: Callable[[object], Any], doc: str, *, secret: bool = False) -> Any:
@@ -242,6 +264,15 @@ class Settings:
     expired_grace_days: float = _setting(30.0, _number(36_500), "days that expired memories are kept")
     sweep_every_s: float = _setting(
         3600.0, _seconds, "seconds between removals of expired memories; 0: never"
+    )
+    backup_targets: tuple[tuple[str, str], ...] = _setting(
+        (), _targets, "NAME=LOCATION of each place for backups, a folder or a URL such as s3://bucket/path"
+    )
+    backup_every: float = _setting(
+        0.0, _interval, "time between backups to every target, such as 24h; 0: only on request"
+    )
+    backup_keep: int = _setting(
+        14, _whole(0, 100_000), "newest backups of this store that a target keeps; 0: all"
     )
     grace_s: float = _setting(10.0, _seconds, "seconds that running calls get to end when the server stops")
     timeout_s: float = _setting(60.0, _seconds, "seconds that the command line waits for an answer")

@@ -9,6 +9,7 @@ from siltstone.api import Api
 from siltstone.config import Settings
 from siltstone.data import from_data
 from siltstone.engine import Call, Engine
+from siltstone.files import Sink, pour
 from siltstone.model import ROLES, check_roles
 from siltstone.operations import OPERATIONS, UNIMPLEMENTED, unimplemented
 
@@ -35,7 +36,13 @@ class Local(Api):
     ) -> None:
         self.close()
 
-    def _call(self, rpc: str, given: dict[str, Any], then: Callable[[Any], Any] | None = None) -> Any:
+    def _call(
+        self,
+        rpc: str,
+        given: dict[str, Any],
+        then: Callable[[Any], Any] | None = None,
+        sink: Sink | None = None,
+    ) -> Any:
         operation = OPERATIONS[rpc]
         if rpc in UNIMPLEMENTED:
             raise unimplemented(rpc)
@@ -45,6 +52,8 @@ class Local(Api):
         else:
             request = from_data(operation.request, given)
         response = getattr(self.engine, operation.method)(request, Call(roles=self._roles))
+        if sink is not None:
+            return pour(response, sink)
         return then(response) if then else response
 
 

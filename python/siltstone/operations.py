@@ -68,6 +68,7 @@ _ALL = [
     _op("AdminService", "CheckStore", r.CheckStoreRequest, m.CheckReport),
     _op("AdminService", "CompactStore", r.CompactStoreRequest, r.CompactReport),
     _op("AdminService", "CreateBackup", r.CreateBackupRequest, r.Backup),
+    _op("AdminService", "StreamBackup", r.StreamBackupRequest, r.BackupPart, stream="response"),
     _op("AdminService", "ExportMemories", r.ExportMemoriesRequest, r.ExportChunk, stream="response"),
     _op("AdminService", "ImportMemories", r.ImportChunk, r.ImportReport, stream="request"),
     _op("AdminService", "ReembedMemories", r.ReembedRequest, r.ReembedReport),
@@ -81,7 +82,6 @@ OPERATIONS: dict[str, Operation] = {operation.rpc: operation for operation in _A
 # In the contract, not yet in the service: each answers UNIMPLEMENTED with its own name.
 UNIMPLEMENTED = frozenset(
     {
-        "CreateBackup",
         "ExportMemories",
         "ImportMemories",
         "ReembedMemories",

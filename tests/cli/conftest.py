@@ -12,6 +12,7 @@ from siltstone.api import Api
 from siltstone.cli.context import Context
 from siltstone.data import from_data
 from siltstone.errors import NotFoundError, SiltstoneError, UnimplementedError
+from siltstone.files import Sink, pour
 from siltstone.model import requests as r
 from siltstone.operations import OPERATIONS, UNIMPLEMENTED
 
@@ -131,7 +132,13 @@ class FakeApi(Api):
         self.unimplemented = UNIMPLEMENTED
         self.failure: SiltstoneError | None = None
 
-    def _call(self, rpc: str, given: dict[str, Any], then: Callable[[Any], Any] | None = None) -> Any:
+    def _call(
+        self,
+        rpc: str,
+        given: dict[str, Any],
+        then: Callable[[Any], Any] | None = None,
+        sink: Sink | None = None,
+    ) -> Any:
         operation = OPERATIONS[rpc]
         if operation.request_stream:
             given = [from_data(operation.request, message) for message in given["messages"]]
@@ -144,6 +151,8 @@ class FakeApi(Api):
             raise UnimplementedError(f"{rpc} is part of the contract but not of this version")
         if rpc not in self.answers:
             raise NotFoundError(f"the fake has no answer to {rpc}")
+        if sink is not None:
+            return pour(self.answers[rpc], sink)
         return self.answers[rpc] if then is None else then(self.answers[rpc])
 
     @property

@@ -59,12 +59,10 @@ CLIENT_COMMANDS: list[tuple[list[str], str, Any]] = [
 UNIMPLEMENTED_COMMANDS = [
     ["export", "out.jsonl"],
     ["import", "log.json"],
-    ["backup", "nightly"],
     ["reembed", "usem3"],
     ["token", "create", "ci", "--for", "team/*", "--role", "writer"],
     ["token", "list"],
     ["token", "revoke", "t1"],
-    ["restore"],
     ["bench"],
 ]
 
@@ -419,7 +417,7 @@ def test_import_and_export_name_what_they_did(
 ) -> None:
     fake.unimplemented = frozenset()
     fake.answers["ExportMemories"] = [r.ExportChunk(data="一行\n".encode())]
-    fake.answers["ImportMemories"] = r.ImportReport(imported=2, failures=["line 17: 坏了"])
+    fake.answers["ImportMemories"] = r.ImportReport(imported=2, failed=1, failures=["line 17: 坏了"])
     assert main(["export", "out.jsonl", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"path": "out.jsonl", "bytes": 7}
     assert (tmp_path / "out.jsonl").read_text(encoding="utf-8") == "一行\n"

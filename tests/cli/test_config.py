@@ -69,6 +69,8 @@ def test_every_setting_can_come_from_each_source(tmp_path: Path, name: str) -> N
         "expired_grace_days": ("0.5", 0.5, 0.5),
         "erase_compacts": ("Later", "later", "later"),
         "timeout_s": ("7.5", 7.5, 7.5),
+        "backup_targets": ("a=/b, c=s3://d", ["a=/b", "c=s3://d"], (("a", "/b"), ("c", "s3://d"))),
+        "backup_every": ("24h", "1d", 86_400.0),
     }.get(name, ("7", 7 if isinstance(SETTINGS[name].default, int) or "dimension" in name else "7", None))
     if meant is None:
         meant = typed

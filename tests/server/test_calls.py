@@ -4,6 +4,7 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -20,6 +21,7 @@ from siltstone.errors import (
     UnavailableError,
     UnimplementedError,
 )
+from siltstone.files import Download
 from siltstone.operations import OPERATIONS, UNIMPLEMENTED
 from siltstone.server import Server
 from siltstone.v1 import memory_service_pb2
@@ -130,7 +132,7 @@ def test_an_answer_may_be_larger_than_a_request(client: Client) -> None:
 
 
 @pytest.mark.parametrize("rpc", sorted(UNIMPLEMENTED))
-def test_what_this_version_lacks_says_so_by_name(client: Client, rpc: str) -> None:
+def test_what_this_version_lacks_says_so_by_name(client: Client, rpc: str, tmp_path: Path) -> None:
     given = {
         "VerifyMemory": {"id": "x", "verdict": "WORKED"},
         "CreateBackup": {"target": "t"},
@@ -140,7 +142,7 @@ def test_what_this_version_lacks_says_so_by_name(client: Client, rpc: str) -> No
         "ImportMemories": {"messages": iter([{}])},
     }
     with pytest.raises(UnimplementedError, match=f"^{rpc} is part of the contract but not of this version"):
-        client._call(rpc, given.get(rpc, {}))
+        client._call(rpc, given.get(rpc, {}), sink=Download(tmp_path / "export"))
 
 
 def test_bytes_that_are_no_message_are_the_callers_fault(server: Server) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 import grpc
 import pytest
-from siltstone.api import _CHUNK_BYTES, _chunks_of
 from siltstone.client import AsyncClient, Client
 from siltstone.engine.call import Call
 from siltstone.errors import InternalError, NotFoundError
+from siltstone.files import CHUNK_BYTES, parts_of
 from siltstone.model.requests import ExportChunk, ExportMemoriesRequest, ImportChunk, ImportReport
 from siltstone.server import Server, handlers, serve
 from siltstone.v1 import memory_service_pb2, memory_service_pb2_grpc, search_pb2
@@ -94,7 +94,7 @@ def test_an_export_collects_its_chunks_and_an_error_in_the_middle_writes_no_file
         with pytest.raises(NotFoundError) as caught:
             client.export(tmp_path / "none.jsonl", namespaces=["没有"])
         assert caught.value.field == "namespaces[0]"
-        assert not (tmp_path / "none.jsonl").exists()
+        assert [path.name for path in tmp_path.iterdir()] == ["all.jsonl"]
 
 
 def test_an_import_sends_every_line_once(copier: tuple[Copier, str], tmp_path: Path) -> None:
@@ -102,10 +102,9 @@ def test_an_import_sends_every_line_once(copier: tuple[Copier, str], tmp_path: P
     path = tmp_path / "lines.jsonl"
     path.write_bytes(LINE * 100_000)
     with Client(address, timeout=20) as client:
-        assert client.import_(path, request_id="r").imported == 100_000
+        assert client.import_(path).imported == 100_000
     assert len(engine.chunks) > 1
     assert b"".join(chunk.data for chunk in engine.chunks) == path.read_bytes()
-    assert [chunk.request_id for chunk in engine.chunks] == ["r"] + [""] * (len(engine.chunks) - 1)
 
 
 def test_a_fault_of_the_server_ends_an_import_with_its_request_id(
@@ -128,11 +127,11 @@ def test_the_async_client_exports_and_imports(copier: tuple[Copier, str], tmp_pa
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\n", LINE, b"x" * (3 * _CHUNK_BYTES), LINE * 90_000, b"a\n" + b"y" * (2 * _CHUNK_BYTES) + b"\nz"],
+    [b"", b"\n", LINE, b"x" * (3 * CHUNK_BYTES), LINE * 90_000, b"a\n" + b"y" * (2 * CHUNK_BYTES) + b"\nz"],
     ids=["empty", "newline", "line", "one long line", "many lines", "no newline at the end"],
 )
 def test_a_file_is_cut_between_lines(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(data)
-    chunks = [message["data"] for message in _chunks_of(tmp_path / "file")]
+    chunks = list(parts_of(tmp_path / "file", whole_lines=True))
     assert b"".join(chunks) == data
     assert all(chunk.endswith(b"\n") for chunk in chunks[:-1])

@@ -74,9 +74,9 @@ def test_a_later_format_is_refused_by_who_wrote_it(open_store, tmp_path):
     with lmdb.open(str(tmp_path / "data"), max_dbs=30, lib_version=0) as env:
         meta = env.open_db(b"meta")
         with env.begin(write=True) as txn:
-            txn.put(b"format", keys.number(2) + b"siltstone 9.1", db=meta)
+            txn.put(b"format", keys.number(99) + b"siltstone 9.1", db=meta)
     for _ in range(2):  # the lock is given back each time
-        with pytest.raises(FailedPreconditionError, match=r"format 2 by siltstone 9\.1") as caught:
+        with pytest.raises(FailedPreconditionError, match=r"format 99 by siltstone 9\.1") as caught:
             open_store()
         assert caught.value.reason == "FORMAT_VERSION"
 

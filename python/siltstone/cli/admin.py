@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from siltstone.cli.backups import progress
 from siltstone.cli.context import Context, given
 from siltstone.cli.output import one_line, pairs, table
 from siltstone.cli.parser import Commands, UsageError
@@ -32,15 +33,6 @@ def add(commands: Commands) -> None:
 
     parser = commands.add("import", "read memories from a file that export wrote", run_import)
     parser.add_argument("path", metavar="FILE")
-    parser.add_argument("--request-id", metavar="ID", help="a repeat with the same id changes nothing more")
-
-    parser = commands.add("backup", "back up to a target of the server's configuration", run_backup)
-    parser.add_argument("target", metavar="TARGET")
-
-    parser = commands.add(
-        "restore", "bring a data directory back from a backup (not in this version)", run_restore
-    )
-    parser.add_argument("backup", nargs="?", metavar="BACKUP")
 
     parser = commands.add("reembed", "move memories to another embedding model", run_reembed)
     parser.add_argument("model", metavar="MODEL")
@@ -137,7 +129,7 @@ def run_compact(context: Context) -> int:
 def run_export(context: Context) -> int:
     path = context.args.path
     with context.api() as api:
-        written = api.export(path, namespaces=context.args.only)
+        written = api.export(path, namespaces=context.args.only, progress=progress(context, "bytes_so_far"))
     context.show(
         {"path": path, "bytes": written}, lambda: context.text("exported", bytes=written, path=one_line(path))
     )
@@ -146,26 +138,13 @@ def run_export(context: Context) -> int:
 
 def run_import(context: Context) -> int:
     with context.api() as api:
-        report = api.import_(context.args.path, **given(context.args, "request_id"))
-    lines = [context.text("imported", count=report.imported), *map(one_line, report.failures)]
+        report = api.import_(context.args.path, progress=progress(context, "bytes_so_far"))
+    counts = {"count": report.imported, "unchanged": report.unchanged, "embedded": report.embedded}
+    lines = [context.text("imported", **counts), *map(one_line, report.warnings)]
+    if report.failed:
+        lines += [context.text("import_failed", count=report.failed), *map(one_line, report.failures)]
     context.show(report, lambda: "\n".join(lines))
-    return 1 if report.failures else 0
-
-
-def run_backup(context: Context) -> int:
-    with context.api() as api:
-        made = api.backup(context.args.target)
-    text = context.text(
-        "backed_up", name=one_line(made.name), target=one_line(made.target), bytes=made.size_bytes
-    )
-    context.show(made, lambda: text)
-    return 0
-
-
-def run_restore(context: Context) -> int:
-    raise UnimplementedError(
-        "restore is not in this version; stop the server and put a copy of its data directory in place"
-    )
+    return 1 if report.failed else 0
 
 
 def run_reembed(context: Context) -> int:

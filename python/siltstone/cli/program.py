@@ -11,6 +11,7 @@ from pathlib import Path
 from siltstone.cli import (
     admin,
     audit,
+    backups,
     doctor,
     hindsight,
     jobs,
@@ -63,6 +64,7 @@ def build_parser() -> Parser:
         jobs,
         audit,
         admin,
+        backups,
         mcp_install,
         doctor,
     ):

@@ -46,8 +46,37 @@ TEXTS: dict[str, tuple[str, str]] = {
         "已删除命名空间 {name} 及其中 {count} 条记忆。",
     ),
     "exported": ("{bytes} bytes written to {path}.", "已向 {path} 写入 {bytes} 字节。"),
-    "imported": ("{count} imported.", "已导入 {count} 条。"),
-    "backed_up": ("Backup {name} at {target}: {bytes} bytes.", "备份 {name} 位于 {target}：{bytes} 字节。"),
+    "imported": (
+        "{count} imported, {embedded} of them embedded anew; {unchanged} were there already.",
+        "已导入 {count} 条，其中 {embedded} 条重新嵌入；{unchanged} 条原已存在。",
+    ),
+    "import_failed": ("{count} lines were not imported:", "有 {count} 行未导入："),
+    "backed_up": (
+        "Backup {name} at {target}: {bytes} bytes, {new} of them new.",
+        "备份 {name} 位于 {target}：{bytes} 字节，其中新增 {new} 字节。",
+    ),
+    "bytes_so_far": ("{count} bytes", "{count} 字节"),
+    "no_backups": ("There are no backups at {target}.", "{target} 中没有备份。"),
+    "backup_whole": (
+        "Backup {name} is whole: {bytes} bytes verified.",
+        "备份 {name} 完整：已校验 {bytes} 字节。",
+    ),
+    "restored_backup": (
+        "{data} is as it was at commit {seq}, {time} (backup {name}).",
+        "{data} 已恢复到提交 {seq}（{time}，备份 {name}）。",
+    ),
+    "replayed": (
+        "Erased since, and so erased again: {erased}; tokens revoked since: {revoked}.",
+        "备份之后被彻底删除、现再次删除的记忆：{erased} 条；之后被撤销的令牌：{revoked} 个。",
+    ),
+    "not_replayed": (
+        "The former data file cannot be read, so what was erased after the last backup is there again: {why}",
+        "原数据文件无法读取，最后一次备份之后彻底删除的内容会重新出现：{why}",
+    ),
+    "former_kept": (
+        "The former data file is kept as {path} until you delete it or the store is compacted.",
+        "原数据文件保留为 {path}，直到您删除它或压缩存储为止。",
+    ),
     "reembedded": (
         "{memories} moved to {model}, {remaining} remaining.",
         "已有 {memories} 条改用 {model}，还剩 {remaining} 条。",
@@ -205,6 +234,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "h_namespace": ("namespace", "命名空间"),
     "h_principal": ("by", "操作者"),
     "h_note": ("note", "备注"),
+    "h_bytes": ("bytes", "字节"),
+    "h_store": ("store", "存储"),
     "h_name": ("name", "名称"),
     "h_memories": ("memories", "记忆数"),
     "h_model": ("embedding model", "嵌入模型"),

@@ -19,10 +19,12 @@ from siltstone.client.plan import (
     handed_on,
     metadata,
     plan,
+    read,
     result,
     stub,
 )
 from siltstone.errors import FailedPreconditionError, UnavailableError
+from siltstone.files import Sink
 from siltstone.wire.errors import connection_lost
 
 
@@ -75,12 +77,18 @@ class AsyncClient(Api):
     async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
-    async def _call(self, rpc: str, given: dict[str, Any], then: Callable[[Any], Any] | None = None) -> Any:
+    async def _call(
+        self,
+        rpc: str,
+        given: dict[str, Any],
+        then: Callable[[Any], Any] | None = None,
+        sink: Sink | None = None,
+    ) -> Any:
         ready = plan(rpc, given, self.timeout)
         until = None if ready.timeout is None else time.monotonic() + ready.timeout
         for pause in (*ready.pauses, None):
             try:
-                answer = await self._send(ready, until)
+                answer = await self._send(ready, until, sink)
             except grpc.RpcError as error:
                 raised = failure(ready, error, self.address)
                 if not again(raised, pause, until):
@@ -90,14 +98,23 @@ class AsyncClient(Api):
                 return result(ready, answer, self.address, then)
         raise AssertionError("the last attempt returns or raises")
 
-    async def _send(self, ready: Plan, until: float | None) -> Any:
+    async def _send(self, ready: Plan, until: float | None, sink: Sink | None) -> Any:
         operation = ready.method.operation
         answer = self._stub(ready)(
             iter(ready.messages) if operation.request_stream else next(iter(ready.messages)),
             timeout=None if until is None else max(until - time.monotonic(), 0.001),
             metadata=[*self._metadata, *handed_on()],
         )
-        return [message async for message in answer] if operation.response_stream else await answer
+        if not operation.response_stream:
+            return await answer
+        assert sink is not None
+        try:
+            async for message in answer:
+                sink.take(read(ready, message, self.address))
+            return sink.finish()
+        finally:
+            answer.cancel()  # when it failed here; no harm when it is done
+            sink.abandon()
 
     def _open(self) -> Any:
         if self._closed:

@@ -16,10 +16,12 @@ from siltstone.client.plan import (
     handed_on,
     metadata,
     plan,
+    read,
     result,
     stub,
 )
 from siltstone.errors import FailedPreconditionError
+from siltstone.files import Sink, pour
 
 
 class Client(Api):
@@ -64,12 +66,18 @@ class Client(Api):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _call(self, rpc: str, given: dict[str, Any], then: Callable[[Any], Any] | None = None) -> Any:
+    def _call(
+        self,
+        rpc: str,
+        given: dict[str, Any],
+        then: Callable[[Any], Any] | None = None,
+        sink: Sink | None = None,
+    ) -> Any:
         ready = plan(rpc, given, self.timeout)
         until = None if ready.timeout is None else time.monotonic() + ready.timeout
         for pause in (*ready.pauses, None):
             try:
-                answer = self._send(ready, until)
+                answer = self._send(ready, until, sink)
             except grpc.RpcError as error:
                 raised = failure(ready, error, self.address)
                 if not again(raised, pause, until):
@@ -79,14 +87,20 @@ class Client(Api):
                 return result(ready, answer, self.address, then)
         raise AssertionError("the last attempt returns or raises")
 
-    def _send(self, ready: Plan, until: float | None) -> Any:
+    def _send(self, ready: Plan, until: float | None, sink: Sink | None) -> Any:
         operation = ready.method.operation
         answer = self._stub(ready)(
             iter(ready.messages) if operation.request_stream else next(iter(ready.messages)),
             timeout=None if until is None else max(until - time.monotonic(), 0.001),
             metadata=[*self._metadata, *handed_on()],
         )
-        return list(answer) if operation.response_stream else answer
+        if not operation.response_stream:
+            return answer
+        assert sink is not None
+        try:
+            return pour((read(ready, message, self.address) for message in answer), sink)
+        finally:
+            answer.cancel()  # when it failed here; no harm when it is done
 
     def _stub(self, ready: Plan) -> Any:
         if self._channel is None:

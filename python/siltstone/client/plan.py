@@ -31,6 +31,10 @@ CHANNEL_OPTIONS = [
     # This one also bounds the time that one connection may take, so it must outlast a busy machine.
     ("grpc.min_reconnect_backoff_ms", 5000),
     ("grpc.max_reconnect_backoff_ms", 2000),
+    # Calls without a deadline end when the other side is gone. More often than every five minutes, servers
+    # of gRPC's own settings refuse.
+    ("grpc.keepalive_time_ms", 360_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
     # A proxy for the web in the environment must not swallow calls to a server of one's own.
     ("grpc.enable_http_proxy", 0),
 ]
@@ -47,14 +51,13 @@ _LONG = frozenset(
         "FinishTask",
         "DeleteNamespace",
         "CheckStore",
-        "CreateBackup",
-        "ExportMemories",
-        "ImportMemories",
         "ReembedMemories",
         "CompactStore",
         "ForgetMemories",
     }
 )
+# A whole store may go over the wire; the connection's own keepalive tells when the other side is gone.
+_ENDLESS = frozenset({"CreateBackup", "StreamBackup", "ExportMemories", "ImportMemories"})
 # Repeating these after a lost connection could do the thing twice, or call a success an error.
 _ONCE = frozenset({"CancelHindsightJob", "CreateToken", "CreateBackup", "RevokeToken"})
 
@@ -105,6 +108,8 @@ def plan(rpc: str, given: Mapping[str, Any], timeout: float | None) -> Plan:
             given = {**given, "request_id": str(uuid.uuid4())}
         sent = [to_proto(from_data(operation.request, given), method.request)]
     streams = operation.request_stream or operation.response_stream
+    if rpc in _ENDLESS:
+        timeout = None
     return Plan(
         method,
         sent,
@@ -114,21 +119,24 @@ def plan(rpc: str, given: Mapping[str, Any], timeout: float | None) -> Plan:
 
 
 def result(plan: Plan, answer: Any, address: str, then: Callable[[Any], Any] | None) -> Any:
-    """What the caller gets from an answer: one message, or a list of them."""
+    """What the caller gets from an answer; of a stream, what its sink made of it."""
+    if plan.method.operation.response_stream:
+        return answer
+    response = read(plan, answer, address)
+    return then(response) if then else response
+
+
+def read(plan: Plan, message: Any, address: str) -> Any:
+    """A message of the answer."""
     operation = plan.method.operation
-    response: Any
     try:
-        if operation.response_stream:
-            response = [from_proto(message, operation.response) for message in answer]
-        else:
-            response = from_proto(answer, operation.response)
+        return from_proto(message, operation.response)
     except InvalidArgumentError as error:
         raise InternalError(
             f"the answer of {address} to {operation.rpc} cannot be read ({error}); client and server are of "
             "different versions",
             reason="UNREADABLE_ANSWER",
         ) from None
-    return then(response) if then else response
 
 
 def failure(plan: Plan, error: grpc.RpcError, address: str) -> SiltstoneError:

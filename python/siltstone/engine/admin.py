@@ -73,7 +73,7 @@ class Admin(Tasks):
             index_bytes=sum(self.collections.bytes(r.number) for r in records),
             embedding_model=self.embedder.model,
             embedding_dimension=self.embedder.dimension,
-            version=_version(),
+            version=release(),
         )
 
     def get_metrics(self, request: GetMetricsRequest, call: Call) -> GetMetricsResponse:
@@ -130,7 +130,8 @@ def _namespace(reader: Reader, record: NamespaceRecord) -> Namespace:
     )
 
 
-def _version() -> str:
+def release() -> str:
+    """This release's version."""
     try:
         return version("siltstone")
     except PackageNotFoundError:

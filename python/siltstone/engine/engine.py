@@ -1,8 +1,8 @@
 """The engine: opens a data directory and answers every operation of `siltstone.operations`.
 
 Its chapters stand on one another: core ← writing ← searching ← memories ← looking_back ← tasks ← admin ←
-erasing ← verifying ← auditing. Each operation has one rhythm: decode → think without locks → one transaction
-→ one apply → encode.
+erasing ← verifying ← auditing ← backing_up. Each operation has one rhythm: decode → think without locks → one
+transaction → one apply → encode.
 """
 
 from datetime import timedelta
@@ -10,7 +10,8 @@ from pathlib import Path
 
 from siltstone.config import Settings
 from siltstone.embed import Embedder, open_embedder
-from siltstone.engine.auditing import Auditing
+from siltstone.engine.backing_up import BackingUp
+from siltstone.engine.backups import BackupKeeper
 from siltstone.engine.call import Call
 from siltstone.engine.collections import Collections
 from siltstone.engine.jobs import JobRunner
@@ -26,7 +27,7 @@ from siltstone.store import Store
 TASKS_EVERY_S = 60.0  # between rounds of the task keeper
 
 
-class Engine(Auditing):
+class Engine(BackingUp):
     """Every operation takes its request and a `Call`, and returns its response. Safe for many threads."""
 
     @classmethod
@@ -77,18 +78,23 @@ class Engine(Auditing):
             store, self.look_at_task, threads=settings.hindsight_workers, attempts=settings.hindsight_attempts
         )
         self.task_keeper = TaskKeeper(store, self.jobs, settings, every=TASKS_EVERY_S)
+        self.backups = BackupKeeper(
+            store, settings.backup_targets, every=settings.backup_every, keep=settings.backup_keep
+        )
         try:
             collections.start(store)
             self.finish_erasures(Call())
             self.jobs.start()
             self.sweeper.start()
             self.task_keeper.start()
+            self.backups.start()
         except BaseException:
             store.close()  # or its lock stays held for as long as this process lives
             raise
 
     def close(self) -> None:
         """End what runs, save the index, release the directory. Nothing acknowledged is lost without it."""
+        self.backups.close()
         self.sweeper.close()
         self.task_keeper.close()
         self.jobs.close()

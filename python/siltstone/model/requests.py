@@ -320,8 +320,28 @@ class Backup:
     name: str
     target: str = ""
     seq: int = 0
-    size_bytes: int = 0
+    size_bytes: int = 0  # of all its chunks
     create_time: datetime | None = None
+    new_bytes: int = 0  # of the chunks that the target did not have yet
+
+
+@dataclass(slots=True, kw_only=True)
+class KnownFile:
+    name: str
+    size_bytes: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class StreamBackupRequest:
+    known: list[KnownFile] = field(default_factory=list)  # files of former backups that need not be sent
+
+
+@dataclass(slots=True, kw_only=True)
+class BackupPart:
+    """A file of a backup. The last part is the manifest: without it there is none."""
+
+    name: str
+    data: bytes = b""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -338,14 +358,17 @@ class ExportChunk:
 
 @dataclass(slots=True, kw_only=True)
 class ImportChunk:
-    data: bytes = b""
-    request_id: str = ""  # in the first chunk
+    data: bytes = b""  # cut anywhere
 
 
 @dataclass(slots=True, kw_only=True)
 class ImportReport:
     imported: int = 0
-    failures: list[str] = field(default_factory=list)  # "line 17: …"
+    unchanged: int = 0  # were there already
+    embedded: int = 0  # imported ones whose vectors were made anew
+    failed: int = 0  # lines
+    failures: list[str] = field(default_factory=list)  # the first 1,000 of them, as "line 17: …"
+    warnings: list[str] = field(default_factory=list)  # the first 1,000, of what was imported
 
 
 @dataclass(slots=True, kw_only=True)

@@ -8,6 +8,7 @@ import logging
 import os
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -23,14 +24,12 @@ from siltstone.errors import (
     InvalidArgumentError,
     UnavailableError,
 )
-from siltstone.store import keys
+from siltstone.store import upgrades
 from siltstone.store.compacting import copy_live_entries
 from siltstone.store.datafile import note_created, refuse_when_cut, sync_directory
 from siltstone.store.failures import translate, translated
 from siltstone.store.lockfile import LockFile
-
-FORMAT_VERSION = 1  # of the tables and keys; records carry their own
-WRITTEN_BY = b"siltstone"
+from siltstone.store.upgrades import FORMER
 
 MIN_MAP_SIZE = 128 << 10
 RESERVED_MAP_SIZE = 64 << 30  # sparse: address space, not disk
@@ -39,6 +38,8 @@ MAX_READERS = 2048
 GROW_TIMEOUT = 30.0  # seconds to wait for open reads before the map can grow
 CLOSE_TIMEOUT = 10.0
 COMPACTING = "compacting"  # directory of the copy that will take the data file's place
+FROZEN = "frozen"  # directory of copies that backups are made from
+RESTORING = "restoring"  # directory of what a restore makes, until it takes the data file's place
 
 _TABLES = (
     "meta",  # format, seq, clock, the next namespace number
@@ -47,7 +48,8 @@ _TABLES = (
     "counters",  # namespace → counts and the floor of its change log
     "owners",  # id of a memory, task or job → namespace
     "memories",  # namespace, id → Memory
-    "vectors",  # namespace, id → packed float32
+    "vectors",  # namespace, id → packed float32, of namespaces with an even generation
+    "other_vectors",  # the same of those with an odd one; each also holds what the next generation will have
     "revisions",  # namespace, id, revision → Revision
     "former_vectors",  # namespace, id, revision → the vectors that this revision was the last to have
     "sources",  # namespace, id of a memory, digest of a task or trajectory that wrote it or said it → nothing
@@ -106,7 +108,8 @@ class Environment:
             self._lock = LockFile(path)
         try:
             with translated(path):
-                shutil.rmtree(path / COMPACTING, ignore_errors=True)
+                for unfinished in (COMPACTING, FROZEN, RESTORING):
+                    shutil.rmtree(path / unfinished, ignore_errors=True)
                 refuse_when_cut(path)
                 _allocate_reader_table(path / "lock.mdb")
                 self._env = _open(path, map_size)
@@ -210,6 +213,20 @@ class Environment:
         with translated(target), self.read():  # keeps the map from moving
             self._env.copy(str(target), compact=True)
 
+    @contextmanager
+    def frozen_copy(self) -> Iterator[Path]:
+        """A directory with a copy of the data as of now, deleted at the end; after a crash, at the next
+        start."""
+        parent = self.path / FROZEN
+        with translated(self.path):
+            parent.mkdir(mode=0o700, exist_ok=True)
+            directory = Path(tempfile.mkdtemp(dir=parent))
+        try:
+            self.copy(directory)
+            yield directory
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
     def compact(self) -> None:
         """Put a copy of the live entries in the place of the data file, so that nothing deleted is left in
         it. Only the writer thread calls this, between transactions. Reads go on while the copy is written
@@ -230,6 +247,7 @@ class Environment:
             with self._paused(), self._gate:
                 self._wait_for_readers()
                 self._replace(target / "data.mdb", size)
+            shutil.rmtree(self.path / FORMER, ignore_errors=True)  # they hold what was deleted since
         finally:
             shutil.rmtree(target, ignore_errors=True)
 
@@ -302,23 +320,21 @@ class Environment:
             try:
                 with self._env.begin(write=True) as txn:
                     tables = {name: self._env.open_db(name.encode(), txn=txn) for name in _TABLES}
-                    self._check_format(txn, tables["meta"])
-                    return tables
+                    written = upgrades.written_format(txn, tables["meta"])
+                    if written is None:
+                        upgrades.begin(txn, tables)
+                    elif written[0] > upgrades.FORMAT_VERSION:
+                        raise FailedPreconditionError(
+                            f"{self.path} was written in store format {written[0]} by {written[1]}, this "
+                            f"release reads formats 1 to {upgrades.FORMAT_VERSION}; use the release that "
+                            "wrote it, or a newer one",
+                            reason="FORMAT_VERSION",
+                        )
+                if written is not None and written[0] < upgrades.FORMAT_VERSION:
+                    upgrades.upgrade(self._env, tables, written[0], self.path)
+                return tables
             except lmdb.MapFullError:
                 self._env.set_mapsize(2 * self._env.info()["map_size"])
-
-    def _check_format(self, txn: Any, meta: Any) -> None:
-        written = txn.get(b"format", db=meta)
-        if written is None:
-            txn.put(b"format", keys.number(FORMAT_VERSION) + WRITTEN_BY, db=meta)
-            return
-        version = keys.parse_number(written[:8])
-        if version != FORMAT_VERSION:
-            raise FailedPreconditionError(
-                f"{self.path} was written in store format {version} by {written[8:].decode()}, this release "
-                f"reads format {FORMAT_VERSION}; use the release that wrote it, or a newer one",
-                reason="FORMAT_VERSION",
-            )
 
 
 def _open(path: Path, map_size: int | None) -> Any:

@@ -80,6 +80,11 @@ class Reader:
         """Number of the last commit in this snapshot, from 1; 0 before the first."""
         return self._number(b"seq")
 
+    @property
+    def store_id(self) -> bytes:
+        """16 bytes that no other store has, but copies of this one."""
+        return self._get("meta", b"id") or b""
+
     # namespaces
 
     def namespace(self, name: str) -> NamespaceRecord | None:

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from siltstone.errors import InvalidArgumentError, SiltstoneError
 from siltstone.store.committer import Committer, now_microseconds
+from siltstone.store.dumping import Frozen
 from siltstone.store.environment import Environment
 from siltstone.store.exposures import Exposures, Pairs
 from siltstone.store.reader import Change, Reader
@@ -122,6 +123,21 @@ class Store:
         """Write a compacted copy into the directory `target`, which exists and is empty: one consistent
         snapshot, without free pages, that opens as a store. Writes go on meanwhile, into new pages."""
         self._environment.copy(target)
+
+    @contextmanager
+    def frozen(self) -> Iterator[Frozen]:
+        """One consistent state of the store in a file of its own, made now and deleted at the end: it can be
+        read for as long as it takes, and holds up nobody. Needs as much disk as the live data takes.
+
+        Raises:
+            ResourceExhaustedError: (DISK_FULL) no room for the copy.
+        """
+        with self._environment.frozen_copy() as directory:
+            copy = Frozen.open(directory)
+            try:
+                yield copy
+            finally:
+                copy.close()
 
     def compact(self, *, timeout: float | None = None) -> None:
         """Finish purging deleted namespaces and make the data file anew from its live entries, so that

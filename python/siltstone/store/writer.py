@@ -470,6 +470,13 @@ class Writer(Reader):
                 return True
         return False
 
+    def delete_tokens_besides(self, digests: Collection[bytes]) -> int:
+        """Revoke every token but those under these digests; how many those were."""
+        gone = [digest for digest, _ in self._scan("tokens", values=False) if digest not in digests]
+        for digest in gone:
+            self._delete("tokens", digest)
+        return len(gone)
+
     # within the store
 
     @property

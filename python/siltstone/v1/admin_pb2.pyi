@@ -48,18 +48,20 @@ class Stats(_message.Message):
     def __init__(self, namespaces: _Optional[int] = ..., memories: _Optional[int] = ..., tasks: _Optional[int] = ..., jobs_waiting: _Optional[int] = ..., seq: _Optional[int] = ..., store_bytes: _Optional[int] = ..., index_bytes: _Optional[int] = ..., embedding_model: _Optional[str] = ..., embedding_dimension: _Optional[int] = ..., version: _Optional[str] = ...) -> None: ...
 
 class Backup(_message.Message):
-    __slots__ = ("name", "target", "seq", "size_bytes", "create_time")
+    __slots__ = ("name", "target", "seq", "size_bytes", "create_time", "new_bytes")
     NAME_FIELD_NUMBER: _ClassVar[int]
     TARGET_FIELD_NUMBER: _ClassVar[int]
     SEQ_FIELD_NUMBER: _ClassVar[int]
     SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    NEW_BYTES_FIELD_NUMBER: _ClassVar[int]
     name: str
     target: str
     seq: int
     size_bytes: int
     create_time: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., target: _Optional[str] = ..., seq: _Optional[int] = ..., size_bytes: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    new_bytes: int
+    def __init__(self, name: _Optional[str] = ..., target: _Optional[str] = ..., seq: _Optional[int] = ..., size_bytes: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., new_bytes: _Optional[int] = ...) -> None: ...
 
 class Token(_message.Message):
     __slots__ = ("id", "name", "namespaces", "roles", "create_time", "secret")
@@ -161,6 +163,28 @@ class CreateBackupRequest(_message.Message):
     target: str
     def __init__(self, target: _Optional[str] = ...) -> None: ...
 
+class KnownFile(_message.Message):
+    __slots__ = ("name", "size_bytes")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    size_bytes: int
+    def __init__(self, name: _Optional[str] = ..., size_bytes: _Optional[int] = ...) -> None: ...
+
+class StreamBackupRequest(_message.Message):
+    __slots__ = ("known",)
+    KNOWN_FIELD_NUMBER: _ClassVar[int]
+    known: _containers.RepeatedCompositeFieldContainer[KnownFile]
+    def __init__(self, known: _Optional[_Iterable[_Union[KnownFile, _Mapping]]] = ...) -> None: ...
+
+class BackupPart(_message.Message):
+    __slots__ = ("name", "data")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    data: bytes
+    def __init__(self, name: _Optional[str] = ..., data: _Optional[bytes] = ...) -> None: ...
+
 class ExportMemoriesRequest(_message.Message):
     __slots__ = ("namespaces",)
     NAMESPACES_FIELD_NUMBER: _ClassVar[int]
@@ -174,20 +198,26 @@ class ExportMemoriesResponse(_message.Message):
     def __init__(self, data: _Optional[bytes] = ...) -> None: ...
 
 class ImportMemoriesRequest(_message.Message):
-    __slots__ = ("data", "request_id")
+    __slots__ = ("data",)
     DATA_FIELD_NUMBER: _ClassVar[int]
-    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     data: bytes
-    request_id: str
-    def __init__(self, data: _Optional[bytes] = ..., request_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, data: _Optional[bytes] = ...) -> None: ...
 
 class ImportMemoriesResponse(_message.Message):
-    __slots__ = ("imported", "failures")
+    __slots__ = ("imported", "failures", "unchanged", "embedded", "failed", "warnings")
     IMPORTED_FIELD_NUMBER: _ClassVar[int]
     FAILURES_FIELD_NUMBER: _ClassVar[int]
+    UNCHANGED_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     imported: int
     failures: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, imported: _Optional[int] = ..., failures: _Optional[_Iterable[str]] = ...) -> None: ...
+    unchanged: int
+    embedded: int
+    failed: int
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, imported: _Optional[int] = ..., failures: _Optional[_Iterable[str]] = ..., unchanged: _Optional[int] = ..., embedded: _Optional[int] = ..., failed: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ReembedMemoriesRequest(_message.Message):
     __slots__ = ("model", "namespace")

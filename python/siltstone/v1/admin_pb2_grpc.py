@@ -70,6 +70,11 @@ class AdminServiceStub:
                 request_serializer=siltstone_dot_v1_dot_admin__pb2.CreateBackupRequest.SerializeToString,
                 response_deserializer=siltstone_dot_v1_dot_admin__pb2.Backup.FromString,
                 _registered_method=True)
+        self.StreamBackup = channel.unary_stream(
+                '/siltstone.v1.AdminService/StreamBackup',
+                request_serializer=siltstone_dot_v1_dot_admin__pb2.StreamBackupRequest.SerializeToString,
+                response_deserializer=siltstone_dot_v1_dot_admin__pb2.BackupPart.FromString,
+                _registered_method=True)
         self.ExportMemories = channel.unary_stream(
                 '/siltstone.v1.AdminService/ExportMemories',
                 request_serializer=siltstone_dot_v1_dot_admin__pb2.ExportMemoriesRequest.SerializeToString,
@@ -156,23 +161,35 @@ class AdminServiceServicer:
 
     def CreateBackup(self, request, context):
         """Backs up to a target named in the server's configuration.
-        Errors: NOT_FOUND for an unknown target.
+        Errors: NOT_FOUND for an unknown target; PERMISSION_DENIED without the admin's role; UNAVAILABLE when the
+        target cannot be reached or written.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StreamBackup(self, request, context):
+        """Sends a backup for the caller to keep: its files, the manifest last.
+        Errors: PERMISSION_DENIED without the admin's role; RESOURCE_EXHAUSTED when the server's disk has no room
+        for a copy of the store.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExportMemories(self, request, context):
-        """Sends all memories as versioned JSONL.
-        Errors: NOT_FOUND for an unknown namespace.
+        """Sends all memories as versioned JSONL, as they were when the call began.
+        Errors: NOT_FOUND for an unknown namespace; PERMISSION_DENIED without the admin's role.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ImportMemories(self, request_iterator, context):
-        """Reads memories that ExportMemories sent.
-        Errors: FAILED_PRECONDITION for a format version that is not known.
+        """Reads memories that ExportMemories sent. What is there already stays as it is, so that a call which was
+        interrupted can be repeated.
+        Errors: FAILED_PRECONDITION for a format version that is not known; PERMISSION_DENIED without the admin's
+        role.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -247,6 +264,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.CreateBackup,
                     request_deserializer=siltstone_dot_v1_dot_admin__pb2.CreateBackupRequest.FromString,
                     response_serializer=siltstone_dot_v1_dot_admin__pb2.Backup.SerializeToString,
+            ),
+            'StreamBackup': grpc.unary_stream_rpc_method_handler(
+                    servicer.StreamBackup,
+                    request_deserializer=siltstone_dot_v1_dot_admin__pb2.StreamBackupRequest.FromString,
+                    response_serializer=siltstone_dot_v1_dot_admin__pb2.BackupPart.SerializeToString,
             ),
             'ExportMemories': grpc.unary_stream_rpc_method_handler(
                     servicer.ExportMemories,
@@ -469,6 +491,33 @@ class AdminService:
             '/siltstone.v1.AdminService/CreateBackup',
             siltstone_dot_v1_dot_admin__pb2.CreateBackupRequest.SerializeToString,
             siltstone_dot_v1_dot_admin__pb2.Backup.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StreamBackup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/siltstone.v1.AdminService/StreamBackup',
+            siltstone_dot_v1_dot_admin__pb2.StreamBackupRequest.SerializeToString,
+            siltstone_dot_v1_dot_admin__pb2.BackupPart.FromString,
             options,
             channel_credentials,
             insecure,
