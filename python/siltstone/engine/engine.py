@@ -66,7 +66,13 @@ class Engine(BackingUp):
                 reason="DATA_UNUSABLE",
                 field="data",
             ) from error
-        store = Store(path / "store", applier=collections.apply, map_size=settings.map_size)
+        store = Store(
+            path / "store",
+            applier=collections.apply,
+            map_size=settings.map_size,
+            max_namespaces=settings.max_namespaces,
+            max_memories=settings.max_memories,
+        )
         super().__init__(store, collections, embedder, settings)
         self.extractor = extractor
         self.past = PastIndex(store, embedder, settings.max_as_of_memories)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from siltstone.engine.validate import MAX_LABEL_BYTES, MAX_LABELS
+from siltstone.engine.validate import MAX_LABEL_BYTES
 from siltstone.hindsight import EXTRACTOR, is_note, lesson_text
 from siltstone.model import (
     ExtractedLesson,
@@ -20,7 +20,9 @@ from siltstone.model import (
 _SAME_PROBLEM = 0.5  # likeness from which a later lesson speaks of the same
 
 
-def drafts_of(hindsight: Hindsight, trajectory: Trajectory, evidence: str, task_id: str) -> list[MemoryDraft]:
+def drafts_of(
+    hindsight: Hindsight, trajectory: Trajectory, evidence: str, task_id: str, max_tags: int
+) -> list[MemoryDraft]:
     """A draft for each lesson, in order. `evidence` is the identity of what was looked at: the digest of a
     trajectory, or the task."""
     times = [step.time for step in trajectory.steps if step.time is not None]
@@ -33,10 +35,10 @@ def drafts_of(hindsight: Hindsight, trajectory: Trajectory, evidence: str, task_
                 content=lesson.lesson.solution if note else lesson_text(lesson),
                 lesson=lesson.lesson,
                 memory_type=MemoryType.SEMANTIC if note else solved,
-                task_type=next(iter(_labels([lesson.task_type, trajectory.task_type])), ""),
+                task_type=next(iter(_labels([lesson.task_type, trajectory.task_type], 1)), ""),
                 outcome=lesson.outcome,
-                tags=_labels(lesson.tags),
-                tools_used=_labels(lesson.tools_used),
+                tags=_labels(lesson.tags, max_tags),
+                tools_used=_labels(lesson.tools_used, max_tags),
                 confidence=lesson.confidence,
                 event_time=max(times, default=None),
                 source=Source(
@@ -92,8 +94,8 @@ def _told(lesson: Lesson) -> set[tuple[int, str]]:
     return {(e.step, e.quote) for e in lesson.evidence if e.field == "problem"}
 
 
-def _labels(found: Sequence[str]) -> list[str]:
+def _labels(found: Sequence[str], most: int) -> list[str]:
     """Those that can be labels of a memory: a log may hold anything where it names a tool, and a lesson is
     worth more than the label."""
     fitting = [label for label in found if label.strip() and len(label.encode()) <= MAX_LABEL_BYTES]
-    return fitting[:MAX_LABELS]
+    return fitting[:most]

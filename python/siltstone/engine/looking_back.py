@@ -96,7 +96,9 @@ class LookingBack(Memories):
         self._summarize(hindsight, trajectory, request.max_tokens)
         if request.dry_run or not hindsight.lessons:
             return hindsight
-        drafts = drafts_of(hindsight, trajectory, trajectory_digest(trajectory), request.task_id)
+        evidence = trajectory_digest(trajectory)
+        most = self.settings.max_tags
+        drafts = drafts_of(hindsight, trajectory, evidence, request.task_id, most)
         write = self._writing_lessons(drafts, request.namespace, request.task_id, call)
 
         def operation(writer: Writer) -> Hindsight:
@@ -223,7 +225,7 @@ class LookingBack(Memories):
             hindsight.lessons = [lesson for lesson in hindsight.lessons if holds_already(lesson)]
         self._summarize(hindsight, trajectory, None)
         control.reached(_EXTRACTED)
-        drafts = drafts_of(hindsight, trajectory, f"task:{task.id}", task.id)
+        drafts = drafts_of(hindsight, trajectory, f"task:{task.id}", task.id, self.settings.max_tags)
         replace_outdated(drafts, former)
         write = self._writing_lessons(drafts, task.namespace, task.id, Call()) if drafts else None
         control.reached(_EMBEDDED)

@@ -16,16 +16,17 @@ from siltstone.engine.tracing import trace
 from siltstone.engine.validate import (
     Vector,
     check_attributes,
+    check_batch,
     check_content,
     check_filter,
     check_id,
     check_label,
-    check_labels,
     check_mask,
     check_page,
     check_range,
     check_revision,
     check_summary,
+    check_tags,
     invalid,
 )
 from siltstone.errors import (
@@ -67,10 +68,7 @@ _UPDATABLE = {
 
 class Memories(Searching):
     def get_memories(self, request: GetMemoriesRequest, call: Call) -> GetMemoriesResponse:
-        if not request.ids:
-            raise invalid("ids", "is empty; give at least one id")
-        if len(request.ids) > self.settings.max_batch:
-            raise invalid("ids", f"has {len(request.ids)}; at most {self.settings.max_batch} (max_batch)")
+        check_batch(request.ids, self.settings, "ids")
         if request.max_tokens is not None:
             check_range(request.max_tokens, 1, 10_000_000, "max_tokens")
         ids = [check_id(id, f"ids[{i}]") for i, id in enumerate(request.ids)]
@@ -147,12 +145,12 @@ class Memories(Searching):
             check_summary(given.summary, "summary")
             changes["summary"] = given.summary or changes["summary"]
         for field in ("tags", "tools_used"):
-            check_labels(getattr(given, field), field)
+            check_tags(getattr(given, field), self.settings, field)
             if field in changes:
                 changes[field] = list(dict.fromkeys(getattr(given, field)))
         if given.task_type:
             check_label(given.task_type, "task_type")
-        check_attributes(given.attributes, "attributes")
+        check_attributes(given.attributes, self.settings, "attributes")
         check_range(given.confidence, 0.0, 1.0, "confidence")
 
     def _updated_vectors(self, id: str, changes: dict[str, object], call: Call) -> Vector | None:
@@ -175,7 +173,7 @@ class Memories(Searching):
         if bool(request.ids) == (request.filter is not None):
             raise invalid("ids", "give either ids or a filter" + (", not both" if request.ids else ""))
         if request.filter is not None:
-            check_filter(request.filter, "filter")
+            check_filter(request.filter, self.settings, "filter")
             if filters.is_empty(request.filter):
                 raise invalid("filter", "is empty and would forget everything; say what", "EMPTY_FILTER")
 
@@ -211,7 +209,7 @@ class Memories(Searching):
     def _selection(self, namespace: str, filter: Filter) -> Selection:
         """The memories a filter lets through. Not to be called inside a read: a collection may have to be
         loaded, which waits for the applier."""
-        check_filter(filter, "filter")
+        check_filter(filter, self.settings, "filter")
         now = to_microseconds(datetime.now(UTC))
 
         def select(number: int) -> Selection:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import msgpack
 
+from siltstone.config import Settings
 from siltstone.embed.texts import MAX_CHARACTERS
 from siltstone.engine.budget import fit_hits
 from siltstone.engine.call import Call
@@ -20,6 +21,7 @@ from siltstone.engine.past import PastIndex
 from siltstone.engine.ranking import Answer, Ranking
 from siltstone.engine.validate import (
     Vector,
+    check_batch,
     check_filter,
     check_label,
     check_range,
@@ -63,13 +65,7 @@ class Searching(Writing):
     def batch_search_memories(
         self, request: BatchSearchMemoriesRequest, call: Call
     ) -> BatchSearchMemoriesResponse:
-        if not request.requests:
-            raise invalid("requests", "is empty; give at least one")
-        if len(request.requests) > self.settings.max_batch:
-            raise invalid(
-                "requests",
-                f"has {len(request.requests)}; at most {self.settings.max_batch} in one call (max_batch)",
-            )
+        check_batch(request.requests, self.settings, "requests")
         fields = [f"requests[{i}]." for i in range(len(request.requests))]
         return BatchSearchMemoriesResponse(results=self._search(request.requests, call, fields))
 
@@ -142,7 +138,7 @@ class Searching(Writing):
         return answers
 
     def _plan(self, reader: Reader, request: SearchRequest, field: str) -> Plan:
-        _check_request(request, field)
+        _check_request(request, self.settings, field)
         top_k = DEFAULT_TOP_K if request.top_k is None else request.top_k
         check_range(top_k, 1, self.settings.max_top_k, f"{field}top_k")
         names = request.namespaces or ["default"]
@@ -248,7 +244,7 @@ class Searching(Writing):
         return pool_size(plan.top_k, 1.0 if self.ranking.reranks(request) else request.diversity)
 
 
-def _check_request(request: SearchRequest, field: str) -> None:
+def _check_request(request: SearchRequest, settings: Settings, field: str) -> None:
     if request.query is not None and not request.query.strip():
         raise invalid(
             f"{field}query", "is blank; give text, or leave it out to order by recency", "EMPTY_QUERY"
@@ -262,7 +258,7 @@ def _check_request(request: SearchRequest, field: str) -> None:
     if request.task_id:
         check_label(request.task_id, f"{field}task_id")
     if request.filter is not None:
-        check_filter(request.filter, f"{field}filter")
+        check_filter(request.filter, settings, f"{field}filter")
     if request.max_tokens is not None:
         check_range(request.max_tokens, 1, 10_000_000, f"{field}max_tokens")
     if request.min_score is not None:

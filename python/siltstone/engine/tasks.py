@@ -12,6 +12,7 @@ from siltstone.engine.looking_back import LookingBack
 from siltstone.engine.pages import decode_token, encode_token
 from siltstone.engine.render import render
 from siltstone.engine.validate import (
+    check_batch,
     check_id,
     check_label,
     check_mask,
@@ -86,10 +87,7 @@ class Tasks(LookingBack):
 
     def append_steps(self, request: AppendStepsRequest, call: Call) -> Task:
         id = check_id(request.task_id, "task_id")
-        if not request.steps:
-            raise invalid("steps", "is empty; give at least one")
-        if len(request.steps) > self.settings.max_batch:
-            raise invalid("steps", f"has {len(request.steps)}; at most {self.settings.max_batch} (max_batch)")
+        check_batch(request.steps, self.settings, "steps")
         for i, step in enumerate(request.steps):
             check_size(step.text + step.result + str(step.arguments), self.settings, f"steps[{i}]")
             if step.tool:

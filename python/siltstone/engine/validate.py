@@ -18,7 +18,6 @@ SUMMARY_TOKENS = 64
 MAX_LABELS = 64
 MAX_LABEL_BYTES = 256
 MAX_NAMESPACE_BYTES = 256
-MAX_FILTER_DEPTH = 16
 MAX_DIMENSION = 4096
 MAX_EVIDENCE = 1000  # steps that a lesson or a source refers to
 MAX_HALF_LIFE = timedelta(days=3_652_500)  # 10,000 years; a protobuf Duration ends there
@@ -96,6 +95,34 @@ def check_count(values: Sequence[object], most: int, field: str) -> None:
         raise invalid(field, f"has {len(values):,} entries; at most {most:,} are allowed")
 
 
+def check_batch(values: Sequence[object], settings: Settings, field: str) -> None:
+    """What one call carries several of: at least one, at most `max_batch`."""
+    if not values:
+        raise invalid(field, "is empty; give at least one", "EMPTY_BATCH")
+    if len(values) > settings.max_batch:
+        raise invalid(
+            field,
+            f"has {len(values):,} entries; at most {settings.max_batch:,} in one call (max_batch), split it",
+            "BATCH_TOO_LARGE",
+        )
+
+
+def check_tags(values: Sequence[str], settings: Settings, field: str) -> None:
+    """Tags, or tools."""
+    _check_tag_count(len(values), settings, field)
+    for i, value in enumerate(values):
+        check_label(value, f"{field}[{i}]")
+
+
+def _check_tag_count(count: int, settings: Settings, field: str) -> None:
+    if count > settings.max_tags:
+        raise invalid(
+            field,
+            f"has {count:,} entries; at most {settings.max_tags} are allowed (max_tags)",
+            "TOO_MANY_TAGS",
+        )
+
+
 def check_labels(values: Sequence[str], field: str) -> None:
     check_count(values, MAX_LABELS, field)
     for i, value in enumerate(values):
@@ -147,10 +174,10 @@ def check_draft(draft: MemoryDraft, settings: Settings, field: str) -> None:
     if draft.summary is not None:
         check_summary(draft.summary, f"{field}.summary")
     for name in ("tags", "tools_used"):
-        check_labels(getattr(draft, name), f"{field}.{name}")
+        check_tags(getattr(draft, name), settings, f"{field}.{name}")
     if draft.task_type:
         check_label(draft.task_type, f"{field}.task_type")
-    check_attributes(draft.attributes, f"{field}.attributes")
+    check_attributes(draft.attributes, settings, f"{field}.attributes")
     if draft.confidence is not None:
         check_range(draft.confidence, 0.0, 1.0, f"{field}.confidence")
     if draft.ttl is not None:
@@ -198,9 +225,8 @@ def check_summary(summary: str, field: str) -> None:
             )
 
 
-def check_attributes(attributes: Mapping[str, object], field: str) -> None:
-    if len(attributes) > MAX_LABELS:
-        raise invalid(field, f"has {len(attributes)} entries; at most {MAX_LABELS} are allowed")
+def check_attributes(attributes: Mapping[str, object], settings: Settings, field: str) -> None:
+    _check_tag_count(len(attributes), settings, field)
     for name, value in attributes.items():
         check_label(name, f"{field} key")
         if isinstance(value, str) and len(value.encode()) > MAX_LABEL_BYTES:
@@ -209,9 +235,13 @@ def check_attributes(attributes: Mapping[str, object], field: str) -> None:
             )
 
 
-def check_filter(filter: Filter, field: str, depth: int = 1) -> None:
-    if depth > MAX_FILTER_DEPTH:
-        raise invalid(field, f"nested deeper than {MAX_FILTER_DEPTH} levels")
+def check_filter(filter: Filter, settings: Settings, field: str, depth: int = 1) -> None:
+    if depth > settings.max_filter_depth:
+        raise invalid(
+            field,
+            f"nested deeper than {settings.max_filter_depth} levels (max_filter_depth)",
+            "FILTER_TOO_DEEP",
+        )
     for i, id in enumerate(filter.ids):
         check_id(id, f"{field}.ids[{i}]")
     for name, condition in filter.attributes.items():
@@ -219,9 +249,9 @@ def check_filter(filter: Filter, field: str, depth: int = 1) -> None:
         if all(bound is None for bound in bounds):
             raise invalid(f"{field}.attributes.{name}", "has no bound; give a value or gt, gte, lt, lte")
     if filter.not_ is not None:
-        check_filter(filter.not_, f"{field}.not", depth + 1)
+        check_filter(filter.not_, settings, f"{field}.not", depth + 1)
     for i, part in enumerate(filter.any_of):
-        check_filter(part, f"{field}.any_of[{i}]", depth + 1)
+        check_filter(part, settings, f"{field}.any_of[{i}]", depth + 1)
 
 
 def resolve_weights(request: SearchRequest, field: str) -> Weights:

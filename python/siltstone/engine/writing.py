@@ -15,11 +15,11 @@ from siltstone.engine.thought import Thought
 from siltstone.engine.too_long import fit_content
 from siltstone.engine.validate import (
     Vector,
+    check_batch,
     check_draft,
     check_label,
     check_namespace,
     check_vector,
-    invalid,
 )
 from siltstone.errors import FailedPreconditionError, NotFoundError
 from siltstone.model import (
@@ -40,13 +40,7 @@ _DEFAULT_CONFIDENCE = 0.7
 class Writing(Core):
     def write_memories(self, request: WriteMemoriesRequest, call: Call) -> WriteMemoriesResponse:
         check_namespace(request.namespace)
-        if not request.drafts:
-            raise invalid("drafts", "is empty; give at least one")
-        if len(request.drafts) > self.settings.max_batch:
-            raise invalid(
-                "drafts",
-                f"has {len(request.drafts)}; at most {self.settings.max_batch} in one call (max_batch)",
-            )
+        check_batch(request.drafts, self.settings, "drafts")
         for i, draft in enumerate(request.drafts):
             check_draft(draft, self.settings, f"drafts[{i}]")
         if request.task_id:

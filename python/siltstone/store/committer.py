@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from siltstone.errors import (
 from siltstone.store.environment import Environment, Snapshot
 from siltstone.store.failures import translate
 from siltstone.store.ids import IdFactory
+from siltstone.store.limits import refuse_when_full
 from siltstone.store.reader import Change
 from siltstone.store.writer import Writer
 
@@ -64,7 +65,9 @@ class Committer:
         max_group: int,
         retention: int,
         unsaved: Callable[[str, str], bool],
+        limits: Mapping[str, int],
     ) -> None:
+        self._limits = limits
         self._environment = environment
         self._unsaved = unsaved
         self._applier = applier
@@ -232,7 +235,9 @@ class Committer:
                 operation.value, operation.error, operation.changes = None, None, []
                 try:
                     with self._nested(parent) as writer:
+                        before = writer.entries(self._limits)
                         operation.value = operation.function(writer)
+                        refuse_when_full(before, writer.entries(self._limits), self._limits)
                         operation.changes = writer.finish()
                     deleted |= writer.deleted
                 except lmdb.MapFullError:

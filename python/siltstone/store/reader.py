@@ -439,9 +439,10 @@ class Reader:
     def tokens(self) -> list[Token]:
         return [records.decode(value, Token) for _, value in self._scan("tokens")]
 
-    def entries(self) -> dict[str, int]:
-        """Entries of each table."""
-        return {name: int(self._txn.stat(table)["entries"]) for name, table in self._tables.items()}
+    def entries(self, tables: Iterable[str] | None = None) -> dict[str, int]:
+        """Entries of each of `tables`, of all by default."""
+        names = self._tables if tables is None else tables
+        return {name: int(self._txn.stat(self._tables[name])["entries"]) for name in names}
 
     # within the store
 

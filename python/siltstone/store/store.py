@@ -52,6 +52,8 @@ class Store:
         max_group: at most so many operations share a transaction.
         clock: microseconds since 1970-01-01 UTC.
         retention: about how many changed ids the change log of a namespace keeps.
+        max_namespaces, max_memories: what would add to more than so many is refused; None: no limit. Memories
+            of deleted namespaces count until they are purged.
 
     Raises:
         FailedPreconditionError: (DATA_LOCKED) another process, or another store of this one, has it open;
@@ -67,6 +69,8 @@ class Store:
         max_group: int = 256,
         clock: Callable[[], int] = now_microseconds,
         retention: int = CHANGES_KEPT,
+        max_namespaces: int | None = None,
+        max_memories: int | None = None,
     ) -> None:
         if max_group < 1 or retention < 1:
             raise InvalidArgumentError(f"max_group ({max_group}) and retention ({retention}) are at least 1")
@@ -80,6 +84,11 @@ class Store:
                 max_group=max_group,
                 retention=retention,
                 unsaved=self._exposures.holds,
+                limits={
+                    table: most
+                    for table, most in (("names", max_namespaces), ("memories", max_memories))
+                    if most is not None
+                },
             )
             self.commit(_create_missing)
             self._exposures.start()
@@ -112,7 +121,8 @@ class Store:
         Raises:
             DeadlineExceededError: not done in time. It says whether the write was cancelled before it began
                 or may still happen.
-            ResourceExhaustedError: (DISK_FULL) nothing was kept, and the store goes on once there is space;
+            ResourceExhaustedError: (TOO_MANY_MEMORIES, TOO_MANY_NAMESPACES) a limit of this store;
+                (DISK_FULL) nothing was kept, and the store goes on once there is space;
                 (OVERLOADED) too many writes wait; (WRITE_TOO_LARGE) split it.
             UnavailableError: (CLOSED) the store is closed; (STORAGE_FAILED) the disk did not confirm the
                 write: it is not acknowledged, and after a restart either there or not.
