@@ -117,7 +117,8 @@ class Api(ABC):
         marked (CONFLICT) and nothing is hidden. `receipt.related` says why.
 
         Args:
-            content: the text, verbatim, any language; not blank.
+            content: the text, verbatim, any language; not blank. What the server's policy masks (secrets, by
+                default) is named in `receipt.masked`; what it flags, in the memory's `flags`.
             summary: what searches show, at most 64 tokens; made from the content by default.
             lesson: problem, root_cause, solution and the steps that prove them.
             memory_type: SEMANTIC (what is so), EPISODIC (what happened) or PROCEDURAL (how to do it).

@@ -21,6 +21,7 @@ ENV_PREFIX = "SILTSTONE_"
 FILE_NAME = "siltstone.toml"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("text", "json")
+POLICIES = ("refuse", "mask", "flag", "allow")
 LANGUAGES = ("en", "zh")
 
 _SIZE = re.compile(r"(\d+)\s*(|B|[KMGT](?:i?B)?)", re.IGNORECASE)
@@ -225,6 +226,12 @@ class Settings:
     max_message_bytes: int = _setting(64 << 20, _size, "largest message that the gRPC server takes")
     max_body_bytes: int = _setting(64 << 20, _size, "largest request that the gateway takes over HTTP")
     max_content_bytes: int = _setting(1 << 20, _size, "largest content of one memory, in UTF-8")
+    secrets: str = _setting(
+        "mask", _one_of(*POLICIES), "secrets in what is written: refuse, mask, flag or allow"
+    )
+    personal_data: str = _setting(
+        "flag", _one_of(*POLICIES), "phone, ID, card and account numbers, e-mail addresses: the same four"
+    )
     max_batch: int = _setting(1000, _whole(1, 100_000), "most drafts in one write")
     max_top_k: int = _setting(10_000, _whole(1, 10_000), "largest top_k of a search")
     max_filter_depth: int = _setting(16, _whole(1, 16), "how deep filters may stand inside one another")

@@ -64,6 +64,8 @@ def test_every_setting_can_come_from_each_source(tmp_path: Path, name: str) -> N
         "max_memories": ("7", 7, 7),
         "slow_call_s": ("0.5", 0.5, 0.5),
         "lang": ("zh", "zh", "zh"),
+        "secrets": ("Refuse", "refuse", "refuse"),
+        "personal_data": ("mask", "mask", "mask"),
         "grace_s": ("7", 7, 7.0),
         "sweep_every_s": ("7", 7, 7.0),
         "expired_grace_days": ("0.5", 0.5, 0.5),

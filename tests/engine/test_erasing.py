@@ -13,7 +13,7 @@ from siltstone.store import Store
 
 HASHING = Settings(embedding_model="hashing")
 LATER = Settings(embedding_model="hashing", erase_compacts="later")
-SECRET = "金库的密码是 hunter2-藍鯨 and nobody may know"
+SECRET = "金库藏在 hunter2-藍鯨 and nobody may know"
 
 
 def holds(directory: Path, text: str) -> list[str]:

@@ -12,7 +12,7 @@ from siltstone.engine.merging import BY_WRITER, contradict, merge, successor, su
 from siltstone.engine.thought import Thought
 from siltstone.engine.validate import check_id, invalid
 from siltstone.errors import AlreadyExistsError, FailedPreconditionError
-from siltstone.model import Action, Memory, MemoryDraft, OnDuplicate, Related, WriteReceipt
+from siltstone.model import Action, Memory, MemoryDraft, OnDuplicate, Related, Source, WriteReceipt
 from siltstone.model.requests import WriteMemoriesResponse
 from siltstone.store import NamespaceRecord, Writer
 
@@ -41,6 +41,7 @@ class WriteOperation:
             receipt = self._write(writer, namespace, thought, newer, f"drafts[{i}]")
             note_author(writer, receipt.memory, thought.memory.source)
             newer.add(receipt.memory.id, thought.vectors)
+            receipt.masked = thought.masked
             receipts.append(receipt)
         return WriteMemoriesResponse(receipts=receipts)
 
@@ -76,6 +77,7 @@ class WriteOperation:
             valid_until=_valid_until(draft, writer.now, field),
             embedding_model=namespace.embedding_model,
             embedding_dimension=namespace.embedding_dimension,
+            source=replace(thought.memory.source or Source(), principal=writer.principal),
         )
         found = [
             self._replaced(writer, namespace, id, f"{field}.supersedes[{i}]")

@@ -11,6 +11,7 @@ from siltstone.engine.jobs import Control, JobRunner, queue_job
 from siltstone.engine.lessons import drafts_of, holds_already, replace_outdated
 from siltstone.engine.memories import Memories
 from siltstone.engine.pages import decode_token, encode_token
+from siltstone.engine.screening import Policy
 from siltstone.engine.validate import (
     check_draft,
     check_id,
@@ -127,7 +128,10 @@ class LookingBack(Memories):
     ) -> Callable[[Writer], WriteMemoriesResponse]:
         for i, draft in enumerate(drafts):
             check_draft(draft, self.settings, f"lessons[{i}]")
-        return self.writing(WriteMemoriesRequest(drafts=drafts, namespace=namespace, task_id=task_id), call)
+        # A refusal would leave a log that can never be looked back on.
+        policy = Policy.of(self.settings).without_refusal()
+        request = WriteMemoriesRequest(drafts=drafts, namespace=namespace, task_id=task_id)
+        return self.writing(request, call, policy)
 
     # --- jobs
 

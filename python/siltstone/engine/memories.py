@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
+from typing import Any
 
 from siltstone.embed.passages import embedded_texts
 from siltstone.engine import filters
@@ -10,6 +11,7 @@ from siltstone.engine.budget import fit_memories
 from siltstone.engine.call import Call
 from siltstone.engine.core import found, known_namespace
 from siltstone.engine.pages import decode_token, encode_token
+from siltstone.engine.screening import TEXTS, Policy
 from siltstone.engine.searching import Searching
 from siltstone.engine.selecting import Selection
 from siltstone.engine.tracing import trace
@@ -21,6 +23,7 @@ from siltstone.engine.validate import (
     check_filter,
     check_id,
     check_label,
+    check_lesson,
     check_mask,
     check_page,
     check_range,
@@ -112,11 +115,15 @@ class Memories(Searching):
         id = check_id(request.memory.id, "id")
         check_mask(request.update_mask, _UPDATABLE)
         changes = {field: getattr(request.memory, field) for field in request.update_mask}
-        self._check_changes(changes)
+        policy = Policy.of(self.settings)
+        changes = self._checked_changes(changes, policy)
         answer: Memory | None = self.answered("UpdateMemory", request, call)
         if answer is not None:
             return answer
         vectors = self._updated_vectors(id, changes, call)
+        with self.store.read() as reader:
+            foreseen = replace(_current(reader, id), **changes)
+        flags = policy.flags_of(foreseen) if changes.keys() & TEXTS else foreseen.flags
 
         def operation(writer: Writer) -> Memory:
             old = _current(writer, id)
@@ -131,19 +138,23 @@ class Memories(Searching):
             new = replace(old, **changes)
             if "event_time" in changes and new.event_time is None:
                 new.event_time = old.create_time
-            return old if new == old else writer.put_memory(new, vectors, former="updated")
+            if new == old:
+                return old
+            seen = all(getattr(new, name) == getattr(foreseen, name) for name in (*TEXTS, "flags"))
+            new.flags = flags if seen else policy.flags_of(new)
+            return writer.put_memory(new, vectors, former="updated")
 
         return self.write("UpdateMemory", request, call, operation)
 
-    def _check_changes(self, changes: dict[str, object]) -> None:
+    def _checked_changes(self, changes: dict[str, object], policy: Policy) -> dict[str, Any]:
+        """The fields of the mask as they will be kept."""
         given = Memory(**changes)  # type: ignore[arg-type]  # typed again, field by field of the mask
         if "content" in changes:
             check_content(given.content, self.settings)
-            changes.setdefault("summary", summarize(given.content))
-            changes["original_bytes"] = 0
+        if given.lesson is not None:
+            check_lesson(given.lesson, self.settings, "lesson")
         if "summary" in changes:
             check_summary(given.summary, "summary")
-            changes["summary"] = given.summary or changes["summary"]
         for field in ("tags", "tools_used"):
             check_tags(getattr(given, field), self.settings, field)
             if field in changes:
@@ -152,6 +163,11 @@ class Memories(Searching):
             check_label(given.task_type, "task_type")
         check_attributes(given.attributes, self.settings, "attributes")
         check_range(given.confidence, 0.0, 1.0, "confidence")
+        kept, _ = policy.screened(changes)
+        if "content" in kept:
+            kept["summary"] = kept.get("summary") or summarize(kept["content"])
+            kept["original_bytes"] = 0
+        return kept
 
     def _updated_vectors(self, id: str, changes: dict[str, object], call: Call) -> Vector | None:
         if not changes.keys() & {"content", "lesson"}:

@@ -42,6 +42,7 @@ def merge(
         lesson=memory.lesson or old.lesson,
         task_type=memory.task_type or old.task_type,
         outcome=memory.outcome if memory.outcome is not Outcome.UNKNOWN else old.outcome,
+        flags=list(dict.fromkeys(old.flags + memory.flags)),
         tags=list(dict.fromkeys(old.tags + memory.tags)),
         tools_used=list(dict.fromkeys(old.tools_used + memory.tools_used)),
         attributes=old.attributes | memory.attributes,

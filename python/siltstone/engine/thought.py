@@ -19,6 +19,7 @@ class Thought:
     digest: bytes
     claim: Claim | None  # None: it neither replaces nor contradicts anything by its text
     near: list[str]  # ids of memories that are near in meaning, nearest first
+    masked: list[str] = field(default_factory=list)  # what screening took out of the draft
     _same: dict[str, tuple[str, bool]] = field(default_factory=dict)
     _judged: dict[str, tuple[Memory, Judgement | None]] = field(default_factory=dict)
 

@@ -11,6 +11,7 @@ from siltstone.engine.committing import WriteOperation, dimension_mismatch
 from siltstone.engine.conflicts import NEAR, Claim
 from siltstone.engine.core import Core
 from siltstone.engine.duplicates import LOOKED_AT, cosine_of
+from siltstone.engine.screening import Policy
 from siltstone.engine.thought import Thought
 from siltstone.engine.too_long import fit_content
 from siltstone.engine.validate import (
@@ -48,17 +49,23 @@ class Writing(Core):
         answer: WriteMemoriesResponse | None = self.answered("WriteMemories", request, call)
         return answer or self.write("WriteMemories", request, call, self.writing(request, call))
 
-    def writing(self, request: WriteMemoriesRequest, call: Call) -> WriteOperation:
-        """Think about the drafts now; the operation returned commits them."""
-        fitted = [fit_content(draft, self.settings) for draft in request.drafts]
+    def writing(
+        self, request: WriteMemoriesRequest, call: Call, policy: Policy | None = None
+    ) -> WriteOperation:
+        """Think about the drafts now; the operation returned commits them. The policy is the server's unless
+        another is given."""
+        policy = policy or Policy.of(self.settings)
+        screened = [policy.screened_draft(d, f"drafts[{i}]") for i, d in enumerate(request.drafts)]
+        fitted = [fit_content(draft, self.settings) for draft, _ in screened]
         request = replace(request, drafts=[draft for draft, _ in fitted])
         with self.store.read() as reader:
             seq = reader.seq
             namespace = reader.namespace(request.namespace)
         model, all_vectors = self._vectors(request.drafts, namespace, call)
         thoughts = []
-        for (draft, original_bytes), vectors in zip(fitted, all_vectors, strict=True):
+        for (draft, original_bytes), (_, masked), vectors in zip(fitted, screened, all_vectors, strict=True):
             memory = replace(self._memory(draft, request), original_bytes=original_bytes)
+            memory.flags = policy.flags_of(memory)
             judged = draft.on_duplicate is not OnDuplicate.KEEP
             thoughts.append(
                 Thought(
@@ -68,6 +75,7 @@ class Writing(Core):
                     digest=content_digest(draft.content),
                     claim=Claim.of(memory) if judged else None,
                     near=[],
+                    masked=masked,
                 )
             )
         # The cosines of vectors that callers bring have no known scale: there equal text alone decides.

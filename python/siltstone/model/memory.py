@@ -90,6 +90,7 @@ class Source:
     steps: list[int] = field(default_factory=list)
     writer: str = ""  # who wrote it: a program or person, as given
     extractor: str = ""  # what made the lesson, with its version: "rules/1"
+    principal: str = ""  # who wrote it, as the service knew the caller; what a writer gives is ignored
 
 
 @dataclass(slots=True, kw_only=True)
@@ -138,6 +139,8 @@ class Memory:
     embedding_dimension: int = 0
     original_bytes: int = 0  # of the content before it was compressed; 0: it is verbatim
     supersede_reason: str = ""  # why superseded_by is set
+    # what a reader should know of the text: instruction-like-text, secret, personal-data
+    flags: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -181,6 +184,7 @@ class WriteReceipt:
     action: Action
     memory: Memory
     related: list[Related] = field(default_factory=list)
+    masked: list[str] = field(default_factory=list)  # what was kept out of the text: "content: phone number"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -140,18 +140,20 @@ class Lesson(_message.Message):
     def __init__(self, problem: _Optional[str] = ..., root_cause: _Optional[str] = ..., solution: _Optional[str] = ..., evidence: _Optional[_Iterable[_Union[LessonEvidence, _Mapping]]] = ...) -> None: ...
 
 class Source(_message.Message):
-    __slots__ = ("task_id", "trajectory", "steps", "writer", "extractor")
+    __slots__ = ("task_id", "trajectory", "steps", "writer", "extractor", "principal")
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
     TRAJECTORY_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
     WRITER_FIELD_NUMBER: _ClassVar[int]
     EXTRACTOR_FIELD_NUMBER: _ClassVar[int]
+    PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
     task_id: str
     trajectory: str
     steps: _containers.RepeatedScalarFieldContainer[int]
     writer: str
     extractor: str
-    def __init__(self, task_id: _Optional[str] = ..., trajectory: _Optional[str] = ..., steps: _Optional[_Iterable[int]] = ..., writer: _Optional[str] = ..., extractor: _Optional[str] = ...) -> None: ...
+    principal: str
+    def __init__(self, task_id: _Optional[str] = ..., trajectory: _Optional[str] = ..., steps: _Optional[_Iterable[int]] = ..., writer: _Optional[str] = ..., extractor: _Optional[str] = ..., principal: _Optional[str] = ...) -> None: ...
 
 class Evidence(_message.Message):
     __slots__ = ("verdict", "time", "task_id", "trajectory", "reviewer", "note")
@@ -170,7 +172,7 @@ class Evidence(_message.Message):
     def __init__(self, verdict: _Optional[_Union[Verdict, str]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., task_id: _Optional[str] = ..., trajectory: _Optional[str] = ..., reviewer: _Optional[str] = ..., note: _Optional[str] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("id", "namespace", "memory_type", "content", "summary", "task_type", "outcome", "lesson", "tags", "tools_used", "attributes", "confidence", "verification", "evidence", "create_time", "update_time", "event_time", "valid_until", "invalidate_time", "superseded_by", "supersedes", "conflicts_with", "sequence", "position", "source", "revision", "embedding_model", "embedding_dimension", "original_bytes", "supersede_reason")
+    __slots__ = ("id", "namespace", "memory_type", "content", "summary", "task_type", "outcome", "lesson", "tags", "tools_used", "attributes", "confidence", "verification", "evidence", "create_time", "update_time", "event_time", "valid_until", "invalidate_time", "superseded_by", "supersedes", "conflicts_with", "sequence", "position", "source", "revision", "embedding_model", "embedding_dimension", "original_bytes", "supersede_reason", "flags")
     class AttributesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -208,6 +210,7 @@ class Memory(_message.Message):
     EMBEDDING_DIMENSION_FIELD_NUMBER: _ClassVar[int]
     ORIGINAL_BYTES_FIELD_NUMBER: _ClassVar[int]
     SUPERSEDE_REASON_FIELD_NUMBER: _ClassVar[int]
+    FLAGS_FIELD_NUMBER: _ClassVar[int]
     id: str
     namespace: str
     memory_type: MemoryType
@@ -238,7 +241,8 @@ class Memory(_message.Message):
     embedding_dimension: int
     original_bytes: int
     supersede_reason: str
-    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., memory_type: _Optional[_Union[MemoryType, str]] = ..., content: _Optional[str] = ..., summary: _Optional[str] = ..., task_type: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., lesson: _Optional[_Union[Lesson, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., tools_used: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Mapping[str, AttributeValue]] = ..., confidence: _Optional[float] = ..., verification: _Optional[_Union[Verification, str]] = ..., evidence: _Optional[_Iterable[_Union[Evidence, _Mapping]]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., invalidate_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., superseded_by: _Optional[str] = ..., supersedes: _Optional[_Iterable[str]] = ..., conflicts_with: _Optional[_Iterable[str]] = ..., sequence: _Optional[str] = ..., position: _Optional[int] = ..., source: _Optional[_Union[Source, _Mapping]] = ..., revision: _Optional[int] = ..., embedding_model: _Optional[str] = ..., embedding_dimension: _Optional[int] = ..., original_bytes: _Optional[int] = ..., supersede_reason: _Optional[str] = ...) -> None: ...
+    flags: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., memory_type: _Optional[_Union[MemoryType, str]] = ..., content: _Optional[str] = ..., summary: _Optional[str] = ..., task_type: _Optional[str] = ..., outcome: _Optional[_Union[Outcome, str]] = ..., lesson: _Optional[_Union[Lesson, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., tools_used: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Mapping[str, AttributeValue]] = ..., confidence: _Optional[float] = ..., verification: _Optional[_Union[Verification, str]] = ..., evidence: _Optional[_Iterable[_Union[Evidence, _Mapping]]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., invalidate_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., superseded_by: _Optional[str] = ..., supersedes: _Optional[_Iterable[str]] = ..., conflicts_with: _Optional[_Iterable[str]] = ..., sequence: _Optional[str] = ..., position: _Optional[int] = ..., source: _Optional[_Union[Source, _Mapping]] = ..., revision: _Optional[int] = ..., embedding_model: _Optional[str] = ..., embedding_dimension: _Optional[int] = ..., original_bytes: _Optional[int] = ..., supersede_reason: _Optional[str] = ..., flags: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class MemoryDraft(_message.Message):
     __slots__ = ("content", "summary", "lesson", "memory_type", "task_type", "outcome", "tags", "tools_used", "attributes", "confidence", "event_time", "valid_until", "ttl", "supersedes", "sequence", "position", "source", "vector", "vector_packed", "on_duplicate", "on_too_long")
@@ -306,14 +310,16 @@ class Related(_message.Message):
     def __init__(self, id: _Optional[str] = ..., relation: _Optional[str] = ..., similarity: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class WriteReceipt(_message.Message):
-    __slots__ = ("action", "memory", "related")
+    __slots__ = ("action", "memory", "related", "masked")
     ACTION_FIELD_NUMBER: _ClassVar[int]
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     RELATED_FIELD_NUMBER: _ClassVar[int]
+    MASKED_FIELD_NUMBER: _ClassVar[int]
     action: Action
     memory: Memory
     related: _containers.RepeatedCompositeFieldContainer[Related]
-    def __init__(self, action: _Optional[_Union[Action, str]] = ..., memory: _Optional[_Union[Memory, _Mapping]] = ..., related: _Optional[_Iterable[_Union[Related, _Mapping]]] = ...) -> None: ...
+    masked: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, action: _Optional[_Union[Action, str]] = ..., memory: _Optional[_Union[Memory, _Mapping]] = ..., related: _Optional[_Iterable[_Union[Related, _Mapping]]] = ..., masked: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Revision(_message.Message):
     __slots__ = ("revision", "update_time", "reason", "memory")
