@@ -9,7 +9,7 @@ RUST   := Cargo.toml Cargo.lock rust_core/Cargo.toml $(shell find rust_core/src 
 # What follows runs without usearch's C++ being compiled a second time for the debug profile.
 CARGO_FLAGS := --release --locked
 
-.PHONY: help setup run test check fmt generate bench conformance soak
+.PHONY: help setup run test check fmt generate bench conformance soak soak-load
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo 'make generate     make the generated files anew'
 	@echo 'make conformance  the same cases through every door of a real server'
 	@echo 'make soak         the rules of memories against their model, for minutes'
+	@echo 'make soak-load    a server under a mixed load for an hour: does anything grow?'
 	@echo 'make bench        measure search and writes'
 
 # A stamp is newer than what it was made from, so a second setup does nothing.
@@ -78,6 +79,9 @@ conformance: setup
 
 soak: setup
 	SILTSTONE_SOAK=1 $(BIN)/pytest tests/engine/test_rules_machine.py $(ARGS)
+
+soak-load: setup
+	$(BIN)/python benches/soak_load.py $(ARGS)
 
 bench: setup
 	$(BIN)/python benches/first.py $(ARGS)

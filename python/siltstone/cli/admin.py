@@ -1,13 +1,10 @@
 """Administration: `siltstone namespaces`, `stats`, `check`, `compact`, `export`, `token` and their like."""
 
-from pathlib import Path
-
 from siltstone.cli.backups import progress
 from siltstone.cli.context import Context, given
 from siltstone.cli.output import one_line, pairs, table
 from siltstone.cli.parser import Commands, UsageError
 from siltstone.data import to_data
-from siltstone.errors import UnimplementedError
 
 
 def add(commands: Commands) -> None:
@@ -62,8 +59,6 @@ def add(commands: Commands) -> None:
     tokens.add("list", "list the tokens", run_token_list)
     parser = tokens.add("revoke", "make a token useless", run_token_revoke)
     parser.add_argument("id", metavar="ID")
-
-    commands.add("bench", "name the benchmark programs", run_bench)
 
 
 def run_namespaces(context: Context) -> int:
@@ -183,11 +178,3 @@ def run_token_revoke(context: Context) -> int:
         api.revoke_token(context.args.id)
     context.show({}, lambda: context.text("revoked", id=one_line(context.args.id)))
     return 0
-
-
-def run_bench(context: Context) -> int:
-    programs = sorted(str(path) for path in Path("benches").glob("*.py"))
-    how = "run one of " + ", ".join(programs) if programs else "they are in benches/ of a checkout"
-    raise UnimplementedError(
-        f"bench runs nothing in this version; the benchmark programs are plain scripts: {how}"
-    )

@@ -12,6 +12,7 @@ from siltstone.cli import (
     admin,
     audit,
     backups,
+    bench,
     doctor,
     hindsight,
     jobs,
@@ -67,6 +68,7 @@ def build_parser() -> Parser:
         backups,
         mcp_install,
         doctor,
+        bench,
     ):
         module.add(commands)
     return parser

@@ -143,6 +143,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "data_at": ("data         {path}", "数据目录    {path}"),
     "stop_with": ("Stop with Ctrl-C.", "按 Ctrl-C 停止。"),
+    "nothing_refused": ("Nothing was refused.", "没有调用被拒绝。"),
     "metrics_at": ("metrics      http://{address}/metrics", "指标        http://{address}/metrics"),
     "stopping": ("Stopping.", "正在停止。"),
     # next steps
