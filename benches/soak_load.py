@@ -3,8 +3,8 @@
     python benches/soak_load.py --seconds 3600
 
 It starts a server of its own over an empty directory, puts `siltstone bench load` on it, and compares the
-second tenth of the time with the last. The load holds as many memories at its end as at its beginning, so what grows
-by more than the bounds below grows without reason: exit code 1.
+second tenth of the time with the last. The load holds as many memories at its end as at its beginning, so
+what grows by more than the bounds below grows without reason: exit code 1.
 """
 
 import argparse

@@ -10,13 +10,10 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import IO, Any
 
 from siltstone.watching.request import request_id
 from siltstone.watching.tracing import trace_id
-
-ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 # Attributes of a record that `extra=` may add and both formats show.
 FIELDS = ("rpc", "door", "status", "reason", "seconds")
@@ -47,23 +44,19 @@ def logging_to(stream: IO[str], level: str, format: str) -> Iterator[None]:
         root.setLevel(former)
 
 
-class _Formatter(logging.Formatter):
-    def formatException(self, ei: Any) -> str:
-        return "\n".join(places(ei[1]))
+class TextFormatter(logging.Formatter):
+    """``time LEVEL logger: message name=value …``, and an exception's places on lines of their own."""
 
-
-class TextFormatter(_Formatter):
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
-
-    def formatMessage(self, record: logging.LogRecord) -> str:
-        line = super().formatMessage(record).replace("\n", "\\n")
+    def format(self, record: logging.LogRecord) -> str:
+        message = record.getMessage().replace("\n", "\\n")
+        line = f"{self.formatTime(record)} {record.levelname} {record.name}: {message}"
         told = {**_fields(record), "request_id": request_id()}
-        rest = " ".join(f"{name}={value}" for name, value in told.items() if value != "")
-        return f"{line} {rest}" if rest else line
+        parts = [line, *(f"{name}={value}" for name, value in told.items() if value != "")]
+        # Not by the base class: another handler's formatter may have left the exception's text on the record.
+        return "\n".join([" ".join(parts), *_places(record)])
 
 
-class JsonFormatter(_Formatter):
+class JsonFormatter(logging.Formatter):
     """Keys: time (RFC 3339, UTC), level, logger, message; request_id and trace_id inside a request; the
     `FIELDS` that a record has; exception, a list of lines."""
 
@@ -78,8 +71,8 @@ class JsonFormatter(_Formatter):
             if value:
                 entry[name] = value
         entry.update(_fields(record))
-        if record.exc_info and record.exc_info[1]:
-            entry["exception"] = places(record.exc_info[1])
+        if lines := _places(record):
+            entry["exception"] = lines
         return json.dumps(entry, ensure_ascii=False, default=str).encode(errors="backslashreplace").decode()
 
 
@@ -97,6 +90,10 @@ def places(error: BaseException) -> list[str]:
         ]
         seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
     return lines
+
+
+def _places(record: logging.LogRecord) -> list[str]:
+    return places(record.exc_info[1]) if record.exc_info and record.exc_info[1] else []
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
