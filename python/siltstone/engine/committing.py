@@ -34,8 +34,9 @@ class WriteOperation:
         namespace = writer.namespace(self.namespace) or writer.create_namespace(self.namespace)
         namespace = self._bind(writer, namespace)
         newer = Newer(namespace.embedding_dimension)
-        for id, vectors in newer_memories(writer, namespace, self.seq):
-            newer.add(id, vectors)
+        if any(thought.draft.on_duplicate is not OnDuplicate.KEEP for thought in self.thoughts):
+            for id, vectors in newer_memories(writer, namespace, self.seq):
+                newer.add(id, vectors)
         receipts = []
         for i, thought in enumerate(self.thoughts):
             receipt = self._write(writer, namespace, thought, newer, f"drafts[{i}]")

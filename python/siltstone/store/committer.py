@@ -1,15 +1,14 @@
 """Group commit: one thread writes, one applies, and a caller waits for both.
 
-While one transaction syncs, operations gather for the next, so that many callers share a sync. Each runs in a
-nested transaction: one that fails leaves nothing and the others go on.
+While one transaction syncs, operations gather for the next, so that many callers share a sync. One that fails
+leaves nothing and the others of its group go on.
 """
 
 import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -25,6 +24,7 @@ from siltstone.store.environment import Environment, Snapshot
 from siltstone.store.failures import translate
 from siltstone.store.ids import IdFactory
 from siltstone.store.limits import refuse_when_full
+from siltstone.store.pending import Pending
 from siltstone.store.reader import Change
 from siltstone.store.writer import Writer
 
@@ -43,7 +43,8 @@ class _Operation:
     def __init__(self, function: Callable[[Writer], Any], between: Callable[[], None] | None = None) -> None:
         self.function = function
         self.between = between  # instead of it, with no transaction open
-        self.done = threading.Event()
+        self.done = threading.Lock()  # held until then: a fraction of what an event costs
+        self.done.acquire()
         self.value: Any = None
         self.error: BaseException | None = None
         self.changes: list[Change] = []
@@ -85,7 +86,7 @@ class Committer:
         self._closing = False
         self._applying: SimpleQueue[Sequence[_Operation] | None] = SimpleQueue()
         with environment.read() as snapshot:
-            self._purging = self._writer(snapshot).has_deleted()
+            self._purging = self._writer(snapshot, Pending()).has_deleted()
         # Daemons, for a program that ends without closing; Store closes at exit.
         self._threads = [
             threading.Thread(target=self._write_groups, name="siltstone-writer", daemon=True),
@@ -111,7 +112,7 @@ class Committer:
             while self._purging:
                 self._write([])
             with self._environment.read() as snapshot:
-                if self._writer(snapshot).has_deleted():
+                if self._writer(snapshot, Pending()).has_deleted():
                     raise UnavailableError("a deleted namespace could not be purged; see the log, then retry")
             self._environment.compact()
 
@@ -130,7 +131,7 @@ class Committer:
             self._queue.append(operation)
             if len(self._queue) >= self._gathering or self._closing:
                 self._arrived.notify()
-        if not operation.done.wait(timeout):
+        if not operation.done.acquire(timeout=-1 if timeout is None else min(timeout, threading.TIMEOUT_MAX)):
             self._give_up(operation, timeout)
         if operation.error is not None:
             raise operation.error
@@ -159,7 +160,7 @@ class Committer:
                 raise DeadlineExceededError(
                     f"the write did not start within {timeout} s and was cancelled; nothing was written"
                 )
-        if not operation.done.is_set():
+        if operation.done.locked():
             raise DeadlineExceededError(
                 f"the write was not done within {timeout} s and may still happen; "
                 "retry with the same request_id"
@@ -230,37 +231,48 @@ class Committer:
     def _transact(self, group: list[_Operation]) -> None:
         deleted = False
         purging = False
-        with self._environment.write() as parent:
-            for operation in group:
-                operation.value, operation.error, operation.changes = None, None, []
-                try:
-                    with self._nested(parent) as writer:
-                        before = writer.entries(self._limits)
-                        operation.value = operation.function(writer)
-                        refuse_when_full(before, writer.entries(self._limits), self._limits)
-                        operation.changes = writer.finish()
-                    deleted |= writer.deleted
-                except lmdb.MapFullError:
-                    raise
-                except lmdb.Error as error:
-                    if len(group) > 1:
-                        raise _RunAlone from error
-                    raise
-                except BaseException as error:
-                    operation.value, operation.changes, operation.error = None, [], error
+        with self._environment.write() as snapshot:
+            try:
+                pending = Pending()
+                for operation in group:
+                    deleted |= self._run(operation, self._writer(snapshot, pending), pending)
+                pending.write(snapshot.txn, snapshot.tables)
+            except lmdb.MapFullError:
+                raise
+            except lmdb.Error as error:
+                if len(group) > 1:
+                    raise _RunAlone from error
+                raise
             if self._purging:
-                with self._nested(parent) as writer:
-                    purging = writer.purge(PURGED_AT_ONCE)
+                purging = self._writer(snapshot, Pending()).purge(PURGED_AT_ONCE)
         self._purging = purging or deleted
 
-    @contextmanager
-    def _nested(self, parent: Snapshot) -> Iterator[Writer]:
-        with self._environment.write(parent) as child:
-            yield self._writer(child)
+    def _run(self, operation: _Operation, writer: Writer, pending: Pending) -> bool:
+        """Carry out one operation, or note why it failed; whether it deleted a namespace."""
+        operation.value, operation.error, operation.changes = None, None, []
+        try:
+            before = writer.entries(self._limits)
+            operation.value = operation.function(writer)
+            refuse_when_full(before, writer.entries(self._limits), self._limits)
+            operation.changes = writer.finish()
+        except lmdb.Error:
+            raise  # of the transaction, which is everybody's
+        except BaseException as error:
+            operation.value, operation.error = None, error
+            pending.undo()
+            return False
+        pending.keep()
+        return writer.deleted
 
-    def _writer(self, snapshot: Snapshot) -> Writer:
+    def _writer(self, snapshot: Snapshot, pending: Pending) -> Writer:
         return Writer(
-            snapshot, time=self._clock(), ids=self._ids, retention=self._retention, unsaved=self._unsaved
+            snapshot,
+            pending,
+            time=self._clock(),
+            ids=self._ids,
+            retention=self._retention,
+            unsaved=self._unsaved,
+            counted=self._limits.keys(),
         )
 
     def _apply_groups(self) -> None:
@@ -276,7 +288,7 @@ class Committer:
                 self._unapplied -= len(changes)
             for operation in group:
                 operation.changes = []
-                operation.done.set()
+                operation.done.release()
 
 
 def _nothing(_: Writer) -> None:

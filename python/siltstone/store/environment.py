@@ -167,10 +167,10 @@ class Environment:
         return self._held()[0] > 0
 
     @contextmanager
-    def write(self, parent: Snapshot | None = None) -> Iterator[Snapshot]:
-        """A write transaction, committed at the end, undone by an exception; with a parent, nested in it.
-        Only the writer thread calls this, and ends it before it calls `grow` or `close`."""
-        txn = self._env.begin(write=True, parent=parent and parent.txn)
+    def write(self) -> Iterator[Snapshot]:
+        """A write transaction, committed at the end, undone by an exception. Only the writer thread calls
+        this, and ends it before it calls `grow` or `close`."""
+        txn = self._env.begin(write=True)
         try:
             yield Snapshot(txn, self._tables)
         except BaseException:

@@ -1,6 +1,6 @@
 """What one operation can change, inside the transaction of its group."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from siltstone.model import OPEN_STATES, AuditEvent, HindsightJob, Memory, Revis
 from siltstone.store import keys, records
 from siltstone.store.environment import Snapshot
 from siltstone.store.ids import IdFactory
+from siltstone.store.pending import Entry, Pending
 from siltstone.store.reader import _COUNTERS, Change, Counters, Reader, Vectors
 from siltstone.store.records import AnswerRecord, NamespaceRecord
 from siltstone.store.redacting import redact
@@ -62,13 +63,17 @@ class Writer(Reader):
     def __init__(
         self,
         snapshot: Snapshot,
+        pending: Pending,
         *,
         time: int,
         ids: IdFactory,
         retention: int,
         unsaved: Callable[[str, str], bool],
+        counted: Collection[str] = (),
     ) -> None:
         super().__init__(snapshot, unsaved)
+        self._pending = pending
+        self._counted = counted  # tables whose entries are asked for
         self._ids = ids
         self._retention = retention
         self._time = max(time, self._number(b"clock") + 1)
@@ -365,12 +370,12 @@ class Writer(Reader):
         there from a process that died, every task until now counts as shown everything."""
         # Not through _put: opening and closing are no commits of their own.
         if self._get("meta", b"open") is not None:
-            self._txn.put(b"exposures_cut", keys.number(self._time), db=self._tables["meta"])
-        self._txn.put(b"open", b"", db=self._tables["meta"])
+            self._pending.set("meta", b"exposures_cut", keys.number(self._time))
+        self._pending.set("meta", b"open", b"")
 
     def mark_closed(self) -> None:
         """All that was shown is on disk."""
-        self._txn.delete(b"open", db=self._tables["meta"])
+        self._pending.set("meta", b"open", None)
 
     # jobs
 
@@ -502,7 +507,8 @@ class Writer(Reader):
         return changes
 
     def purge(self, limit: int) -> bool:
-        """Remove up to `limit` entries of deleted namespaces; whether there may be more."""
+        """Remove up to `limit` entries of deleted namespaces; whether there may be more. Not an operation: it
+        changes the transaction itself, after everything that is pending was written."""
         left = limit
         for key, value in list(self._scan("namespaces")):
             if not records.decode(value, NamespaceRecord).deleted:
@@ -526,13 +532,38 @@ class Writer(Reader):
         """Whether a namespace waits to be purged."""
         return any(records.decode(v, NamespaceRecord).deleted for _, v in self._scan("namespaces"))
 
+    def _get(self, table: str, key: bytes) -> bytes | None:
+        changed, value = self._pending.look(table, key)
+        return value if changed else super()._get(table, key)
+
+    def _scan(
+        self, table: str, prefix: bytes = b"", *, start: bytes = b"", values: bool = True
+    ) -> Iterator[Entry]:
+        stored = super()._scan(table, prefix, start=start, values=values)
+        return iter(self._pending.over(stored, table, prefix, start))
+
+    def _scan_back(self, table: str, prefix: bytes, *, values: bool = True) -> Iterator[Entry]:
+        stored = super()._scan_back(table, prefix, values=values)
+        return iter(self._pending.over(stored, table, prefix, back=True))
+
+    def entries(self, tables: Iterable[str] | None = None) -> dict[str, int]:
+        """Of each of `tables`, which are among those counted."""
+        return {
+            table: stored + self._pending.more(table) for table, stored in super().entries(tables or ()).items()
+        }
+
     def _put(self, table: str, key: bytes, value: bytes) -> None:
         self._dirty = True
-        self._txn.put(key, value, db=self._tables[table])
+        if table in self._counted and self._get(table, key) is None:
+            self._pending.count(table, 1)
+        self._pending.set(table, key, value)
 
     def _delete(self, table: str, key: bytes) -> None:
-        if self._txn.delete(key, db=self._tables[table]):
+        if self._get(table, key) is not None:
             self._dirty = True
+            if table in self._counted:
+                self._pending.count(table, -1)
+            self._pending.set(table, key, None)
 
     def _first_keys(self, table: str, prefix: bytes, limit: int) -> list[bytes]:
         found: list[bytes] = []
