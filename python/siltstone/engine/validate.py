@@ -19,6 +19,7 @@ MAX_LABELS = 64
 MAX_LABEL_BYTES = 256
 MAX_NAMESPACE_BYTES = 256
 MAX_DIMENSION = 4096
+_SAFE = 1e-60, 1e60  # squares of lengths at which no number of a vector leaves the range of float32
 MAX_EVIDENCE = 1000  # steps that a lesson or a source refers to
 MAX_HALF_LIFE = timedelta(days=3_652_500)  # 10,000 years; a protobuf Duration ends there
 _LESSON_FIELDS = ("problem", "root_cause", "solution")
@@ -72,6 +73,18 @@ def check_vector(vector: Sequence[float], field: str) -> Vector:
     array = np.asarray(vector, dtype=np.float64)
     if not 1 <= array.size <= MAX_DIMENSION:
         raise invalid(field, f"has {array.size} numbers; give 1 to {MAX_DIMENSION}", "INVALID_VECTOR")
+    with np.errstate(all="ignore"):
+        square = float(array @ array)
+    if not _SAFE[0] < square < _SAFE[1]:  # or it is not finite
+        array = _scaled(array, field)
+    else:
+        array = array.astype(np.float32).astype(np.float64)
+    unit: Vector = (array / math.sqrt(array @ array)).astype(np.float32)
+    return unit
+
+
+def _scaled(array: npt.NDArray[np.float64], field: str) -> npt.NDArray[np.float64]:
+    """The vector as float32 carries it, with its largest number made 1."""
     if not np.isfinite(array).all():
         bad = int(np.flatnonzero(~np.isfinite(array))[0])
         raise invalid(field, f"number {bad} is {array[bad]}; all must be finite", "INVALID_VECTOR")
@@ -81,13 +94,10 @@ def check_vector(vector: Sequence[float], field: str) -> Vector:
         bad = int(np.flatnonzero(~np.isfinite(carried))[0])
         raise invalid(field, f"number {bad} is {array[bad]}; float32 ends at 3.4e38", "INVALID_VECTOR")
     array = carried.astype(np.float64)
-    # Scaled first: squares of very large or very small numbers leave the range.
     largest = float(np.abs(array).max())
     if largest == 0.0:
         raise invalid(field, "all numbers are zero; a zero vector has no direction", "INVALID_VECTOR")
-    array = array / largest
-    unit: Vector = (array / np.linalg.norm(array)).astype(np.float32)
-    return unit
+    return array / largest
 
 
 def check_count(values: Sequence[object], most: int, field: str) -> None:

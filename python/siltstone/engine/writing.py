@@ -64,7 +64,7 @@ class Writing(Core):
         model, all_vectors = self._vectors(request.drafts, namespace, call)
         thoughts = []
         for (draft, original_bytes), (_, masked), vectors in zip(fitted, screened, all_vectors, strict=True):
-            memory = replace(self._memory(draft, request), original_bytes=original_bytes)
+            memory = self._memory(draft, request, original_bytes)
             memory.flags = policy.flags_of(memory)
             judged = draft.on_duplicate is not OnDuplicate.KEEP
             thoughts.append(
@@ -163,7 +163,7 @@ class Writing(Core):
                         thought.says_the_same(memory, cosine)
                     thought.judgement(memory)
 
-    def _memory(self, draft: MemoryDraft, request: WriteMemoriesRequest) -> Memory:
+    def _memory(self, draft: MemoryDraft, request: WriteMemoriesRequest, original_bytes: int) -> Memory:
         source = draft.source
         if request.task_id and (source is None or not source.task_id):
             source = replace(source or Source(), task_id=request.task_id)
@@ -184,4 +184,5 @@ class Writing(Core):
             sequence=draft.sequence,
             position=draft.position,
             source=source,
+            original_bytes=original_bytes,
         )

@@ -21,6 +21,7 @@ class Pending:
         self._tables: dict[str, dict[bytes, bytes | None]] = {}  # None: deleted
         self._sorted: dict[str, list[bytes]] = {}
         self._journal: list[tuple[str, bytes, bool, bytes | None]] = []  # what stood there before
+        self._read: dict[tuple[str, bytes], bytes | None] = {}  # as it is stored
 
     def set(self, table: str, key: bytes, value: bytes | None) -> None:
         """Put an entry; None deletes it."""
@@ -35,11 +36,16 @@ class Pending:
         entries[key] = value
 
     def look(self, table: str, key: bytes) -> tuple[bool, bytes | None]:
-        """Whether the entry was changed here, and to what."""
+        """Whether the entry is known here, changed or remembered, and what it is."""
         entries = self._tables.get(table)
-        if entries is None or key not in entries:
-            return False, None
-        return True, entries[key]
+        if entries is not None and key in entries:
+            return True, entries[key]
+        read = (table, key)
+        return (True, self._read[read]) if read in self._read else (False, None)
+
+    def remember(self, table: str, key: bytes, value: bytes | None) -> None:
+        """What is stored, for the operations to come: it stays so until the end of the transaction."""
+        self._read[table, key] = value
 
     def count(self, table: str, difference: int) -> None:
         """A change added so many entries to a table."""

@@ -29,6 +29,7 @@ ANSWERS_KEPT = timedelta(hours=24)
 MAX_DIMENSION = 4096  # what the index takes
 MIN_LENGTH, MAX_LENGTH = 1e-6, 1e6  # of a vector; beyond, normalising it in float32 is not safe
 _ZERO = keys.number(0)
+_READ_BY_ALL = frozenset({"meta", "names", "namespaces", "counters"})  # by every operation of a group
 _TRIMMED_AT_ONCE = 4
 _CHANGES_TRIMMED_AT_ONCE = 1000
 
@@ -176,15 +177,19 @@ class Writer(Reader):
             note: what a person says about it, for the audit log; it is erased with the memory.
         """
         namespace = self._named(memory.namespace)
-        id = keys.parse_id(memory.id) if memory.id else self._ids.make(self._time)
-        if self._get("erased", id) is not None:
-            raise FailedPreconditionError(
-                f"id: {keys.format_id(id)} was erased and is never used again; leave it empty",
-                reason="ERASED",
-                field="id",
-            )
+        old = None
+        if memory.id:
+            id = keys.parse_id(memory.id)
+            if self._get("erased", id) is not None:
+                raise FailedPreconditionError(
+                    f"id: {keys.format_id(id)} was erased and is never used again; leave it empty",
+                    reason="ERASED",
+                    field="id",
+                )
+            old = self._old("memories", namespace, id, Memory)
+        else:
+            id = self._ids.make(self._time)  # later than every commit, so nothing has it
         key = keys.member(namespace.number, id)
-        old = self._old("memories", namespace, id, Memory)
         create_time = memory.create_time or (old and old.create_time) or self.now
         stored = replace(
             memory,
@@ -439,9 +444,9 @@ class Writer(Reader):
         place = self._audited
         principal = event.principal or self.principal
         stored = replace(event, seq=self._commit_seq, place=place, time=self.now, principal=principal)
-        self._put("audit", keys.audit(self._commit_seq, place), records.encode(replace(stored, note="")))
-        namespace = self.namespace(event.namespace)
-        if event.note and event.memory_id and namespace is not None:
+        noted = replace(stored, note="") if event.note else stored
+        self._put("audit", keys.audit(self._commit_seq, place), records.encode(noted))
+        if event.note and event.memory_id and (namespace := self.namespace(event.namespace)) is not None:
             id = keys.parse_id(event.memory_id)
             note = keys.audit_note(namespace.number, id, self._commit_seq, place)
             self._put("audit_notes", note, event.note.encode())
@@ -533,8 +538,12 @@ class Writer(Reader):
         return any(records.decode(v, NamespaceRecord).deleted for _, v in self._scan("namespaces"))
 
     def _get(self, table: str, key: bytes) -> bytes | None:
-        changed, value = self._pending.look(table, key)
-        return value if changed else super()._get(table, key)
+        known, value = self._pending.look(table, key)
+        if not known:
+            value = super()._get(table, key)
+            if table in _READ_BY_ALL:
+                self._pending.remember(table, key, value)
+        return value
 
     def _scan(
         self, table: str, prefix: bytes = b"", *, start: bytes = b"", values: bool = True
@@ -684,7 +693,7 @@ def _pack_vectors(vectors: Vectors, namespace: NamespaceRecord) -> bytes:
             f"(passages, {namespace.embedding_dimension})",
             field="vector",
         )
-    squares = np.einsum("ij,ij->i", array, array, dtype=np.float64)
+    squares = np.einsum("ij,ij->i", array, array)
     if not ((squares >= MIN_LENGTH**2) & (squares <= MAX_LENGTH**2)).all():
         raise InvalidArgumentError(
             f"vector: holds a NaN or an infinity, or its length is not within {MIN_LENGTH} to {MAX_LENGTH}",
