@@ -7,8 +7,8 @@ dropping it; the next `ready` builds it again.
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -88,7 +88,7 @@ class Collections:
     def apply(self, changes: list[Change]) -> None:
         """Carry commits over to the index, in order. Never fails: a collection that refuses is dropped."""
         with self._apply_lock:
-            for change in changes:
+            for change in _together(changes):
                 if change.deleted:
                     self._forget(change.namespace)
                 elif change.namespace in self._ready:
@@ -259,6 +259,21 @@ def _catch_up(reader: Reader, index: Index, number: int, after_seq: int) -> bool
     for change in changes:
         index.apply(number, change.seq, change.puts, change.removes)
     return True
+
+
+def _together(changes: Sequence[Change]) -> Iterator[Change]:
+    """The changes with those of one namespace in one, as far as that is the same: a call of the core costs more
+    than the memory in it. Removes come first in a call, so one behind a put begins another."""
+    current: dict[int, Change] = {}
+    for change in changes:
+        before = current.get(change.namespace)
+        if before is None or before.deleted or change.deleted or change.removes:
+            if before is not None:
+                yield before
+            current[change.namespace] = change
+        else:
+            current[change.namespace] = replace(before, seq=change.seq, puts=before.puts + change.puts)
+    yield from current.values()
 
 
 def _chunks(records: Iterable[tuple[bytes, bytes]], size: int) -> Iterator[list[tuple[bytes, bytes]]]:

@@ -16,6 +16,7 @@ from siltstone.model import Action, Memory, MemoryDraft, OnDuplicate, Related, S
 from siltstone.model.requests import WriteMemoriesResponse
 from siltstone.store import NamespaceRecord, Writer
 
+CALLER_MODEL = "caller"  # the model id of namespaces whose vectors the writers bring
 _JUDGED = 4  # newest memories that a draft's text is held against here: others wait for this transaction
 
 
@@ -24,7 +25,7 @@ class WriteOperation:
     """Commits thoughts. It looks again at what may have changed since `seq`, the commit they are based on."""
 
     namespace: str
-    model: str
+    model: str  # "" where the writers bring their vectors, whatever the namespace's model is
     same: float  # cosine from which two texts may say the same
     near: float  # cosine from which they may be about the same
     thoughts: list[Thought]
@@ -49,12 +50,13 @@ class WriteOperation:
     def _bind(self, writer: Writer, namespace: NamespaceRecord) -> NamespaceRecord:
         dimension = self.thoughts[0].vectors.shape[1]
         if not namespace.embedding_model:
-            writer.bind_model(namespace.number, self.model, dimension)
-            namespace = replace(namespace, embedding_model=self.model, embedding_dimension=dimension)
+            model = self.model or CALLER_MODEL
+            writer.bind_model(namespace.number, model, dimension)
+            namespace = replace(namespace, embedding_model=model, embedding_dimension=dimension)
         for i, thought in enumerate(self.thoughts):
             if thought.vectors.shape[1] != namespace.embedding_dimension:
                 raise dimension_mismatch(thought.vectors.shape[1], namespace, f"drafts[{i}].vector")
-        if namespace.embedding_model != self.model:
+        if self.model and namespace.embedding_model != self.model:
             raise FailedPreconditionError(
                 f"namespace: {self.namespace!r} was bound to {namespace.embedding_model!r} meanwhile, "
                 f"these vectors are of {self.model!r}; try again",

@@ -7,7 +7,7 @@ import numpy as np
 
 from siltstone.embed.passages import embedded_texts
 from siltstone.engine.call import Call
-from siltstone.engine.committing import WriteOperation, dimension_mismatch
+from siltstone.engine.committing import CALLER_MODEL, WriteOperation, dimension_mismatch
 from siltstone.engine.conflicts import NEAR, Claim
 from siltstone.engine.core import Core
 from siltstone.engine.duplicates import LOOKED_AT, cosine_of
@@ -34,7 +34,6 @@ from siltstone.store import NamespaceRecord, content_digest
 from siltstone.store.keys import format_id
 from siltstone.summary import summarize
 
-CALLER_MODEL = "caller"  # the model id of namespaces whose vectors the writers bring
 _DEFAULT_CONFIDENCE = 0.7
 
 
@@ -58,9 +57,12 @@ class Writing(Core):
         screened = [policy.screened_draft(d, f"drafts[{i}]") for i, d in enumerate(request.drafts)]
         fitted = [fit_content(draft, self.settings) for draft, _ in screened]
         request = replace(request, drafts=[draft for draft, _ in fitted])
-        with self.store.read() as reader:
-            seq = reader.seq
-            namespace = reader.namespace(request.namespace)
+        seq, namespace = 0, None
+        plain = all(d.vector is not None and d.on_duplicate is OnDuplicate.KEEP for d in request.drafts)
+        if not plain:  # else nothing about it depends on what is stored
+            with self.store.read() as reader:
+                seq = reader.seq
+                namespace = reader.namespace(request.namespace)
         model, all_vectors = self._vectors(request.drafts, namespace, call)
         thoughts = []
         for (draft, original_bytes), (_, masked), vectors in zip(fitted, screened, all_vectors, strict=True):
@@ -84,7 +86,7 @@ class Writing(Core):
             background = self.embedder.background
             scale = self.embedder.merge_threshold, background + NEAR * (1.0 - background)
             self._look_around(thoughts, namespace, *scale)
-        return WriteOperation(request.namespace, model, *scale, thoughts, seq)
+        return WriteOperation(request.namespace, "" if plain else model, *scale, thoughts, seq)
 
     def _vectors(
         self, drafts: list[MemoryDraft], namespace: NamespaceRecord | None, call: Call
