@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 import siltstone
 from siltstone.config import Settings
+from siltstone.engine import collections
 from siltstone.engine.collections import Collections
 from siltstone.local import Local
 from siltstone.rust_core import Index
+from siltstone.store import Change
 
 HASHING = Settings(embedding_model="hashing")
 
@@ -89,3 +91,36 @@ def test_a_namespace_deleted_while_its_collection_is_built_leaves_none(
         mem.search("x", namespace="gone")
     assert caught.value.reason == "NAMESPACE_NOT_FOUND"
     assert not mem.engine.collections.index.loaded(gone)
+
+
+def test_commits_applied_together_leave_what_each_alone_would(tmp_path: Path) -> None:
+    one, many = Index(None), Index(None)
+    with siltstone.open(tmp_path, settings=HASHING) as mem:
+        store, number = mem.engine.store, number_of(mem, "default")
+        ids = [mem.write(f"第 {i} 条", on_duplicate="KEEP").memory.id for i in range(6)]
+        changes: list[Change] = []
+
+        def note(seq: int) -> None:
+            with store.read() as reader:
+                changes.extend(reader.changes(number, seq) or ())
+
+        for step in (
+            lambda: mem.update(ids[0], content="改了"),
+            lambda: mem.forget(ids=[ids[1]]),
+            lambda: mem.update(ids[0], content="又改了"),
+            lambda: mem.restore_memory(ids[1]),
+            lambda: mem.forget(ids=[ids[0]]),
+            lambda: mem.update(ids[2], content="第三次"),
+        ):
+            seq = store.info().seq
+            step()
+            note(seq)
+        dimension = mem.engine.embedder.dimension
+    together = list(collections._together(changes))
+    assert len(together) < len(changes)
+    for index, applied in ((one, changes), (many, together)):
+        index.create(number, dimension, 0)
+        for change in applied:
+            index.apply(number, change.seq, change.puts, change.removes)
+    assert one.digest(number) == many.digest(number)
+    assert one.status(number).applied_seq == many.status(number).applied_seq

@@ -17,7 +17,7 @@ def test_what_lies_over_stored_entries_reads_as_if_it_were_stored_whatever_was_c
     chance = random.Random(seed)
     names = [bytes(chance.choice(b"ab\xff") for _ in range(chance.randrange(1, 4))) for _ in range(60)]
     for _ in range(100):
-        stored = {key: b"stored" for key in chance.sample(names, 20)}
+        stored = dict.fromkeys(chance.sample(names, 20), b"stored")
         pending, expected = Pending(), dict(stored)
         for _ in range(10):
             before = dict(expected)

@@ -262,8 +262,8 @@ def _catch_up(reader: Reader, index: Index, number: int, after_seq: int) -> bool
 
 
 def _together(changes: Sequence[Change]) -> Iterator[Change]:
-    """The changes with those of one namespace in one, as far as that is the same: a call of the core costs more
-    than the memory in it. Removes come first in a call, so one behind a put begins another."""
+    """The changes with those of one namespace in one, as far as that is the same: a call of the core costs
+    more than the memory in it. Removes come first in a call, so one behind a put begins another."""
     current: dict[int, Change] = {}
     for change in changes:
         before = current.get(change.namespace)
