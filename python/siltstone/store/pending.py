@@ -21,6 +21,8 @@ class Pending:
         self._tables: dict[str, dict[bytes, bytes | None]] = {}  # None: deleted
         self._sorted: dict[str, list[bytes]] = {}
         self._journal: list[tuple[str, bytes, bool, bytes | None]] = []  # what stood there before
+        self._more: dict[str, int] = {}  # entries of a table that is counted, beyond those stored
+        self._more_kept: dict[str, int] = {}
         self._read: dict[tuple[str, bytes], bytes | None] = {}  # as it is stored
 
     def set(self, table: str, key: bytes, value: bytes | None) -> None:
@@ -58,7 +60,7 @@ class Pending:
     def keep(self) -> None:
         """The operation is through."""
         self._journal.clear()
-        self._more_kept = dict(self._more)
+        self._more_kept = self._more.copy()
 
     def undo(self) -> None:
         """The operation failed: whatever changed since the last `keep` did not."""
@@ -70,7 +72,7 @@ class Pending:
                 order = self._sorted[table]
                 del order[bisect_left(order, key)]
         self._journal.clear()
-        self._more = dict(self._more_kept)
+        self._more = self._more_kept.copy()
 
     def over(
         self, stored: Iterable[Entry], table: str, prefix: bytes, start: bytes = b"", *, back: bool = False

@@ -556,10 +556,9 @@ class Writer(Reader):
         return iter(self._pending.over(stored, table, prefix, back=True))
 
     def entries(self, tables: Iterable[str] | None = None) -> dict[str, int]:
-        """Of each of `tables`, which are among those counted."""
-        return {
-            table: stored + self._pending.more(table) for table, stored in super().entries(tables or ()).items()
-        }
+        """Of each of `tables`, which are among those counted; by default of all those."""
+        stored = super().entries(self._counted if tables is None else tables)
+        return {table: count + self._pending.more(table) for table, count in stored.items()}
 
     def _put(self, table: str, key: bytes, value: bytes) -> None:
         self._dirty = True
