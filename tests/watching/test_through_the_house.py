@@ -1,4 +1,4 @@
-"""One request from the gateway through the server into the core: one id, one trace, not a word of its text."""
+"""One request from gateway through server into core: one id, one trace, and not a word of its text."""
 
 import io
 import json
