@@ -106,11 +106,14 @@ def run_check(context: Context) -> int:
         lines = [context.text("check_bad", count=len(report.problems)), *map(one_line, report.problems)]
         if context.args.repair:
             lines.append(context.text("repaired", count=report.repaired))
+        if report.unrepaired:
+            lines.append(context.text("unrepaired", count=len(report.unrepaired)))
+            lines += map(one_line, report.unrepaired)
     else:
         counts = {"namespaces": report.namespaces, "memories": report.memories, "vectors": report.vectors}
         lines = [context.text("check_good", **counts)]
     context.show(report, lambda: "\n".join(lines))
-    return 1 if report.problems and not report.repaired else 0
+    return 1 if report.unrepaired or (report.problems and not context.args.repair) else 0
 
 
 def run_compact(context: Context) -> int:

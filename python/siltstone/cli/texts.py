@@ -86,6 +86,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "存储与索引一致：{namespaces} 个命名空间，{memories} 条记忆，{vectors} 个向量。",
     ),
     "check_bad": ("{count} problems:", "发现 {count} 个问题："),
+    "unrepaired": ("{count} that no repair can mend:", "其中 {count} 个无法修复："),
     "compacted": (
         "The store's file had {before} bytes and has {after} now.",
         "存储文件原有 {before} 字节，现为 {after} 字节。",

@@ -1,14 +1,14 @@
 """Namespaces, statistics, and the check of index against store."""
 
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
-
-import numpy as np
 
 from siltstone.engine.call import Call
 from siltstone.engine.core import known_namespace
 from siltstone.engine.pages import decode_token, encode_token
 from siltstone.engine.tasks import Tasks
 from siltstone.engine.validate import check_page
+from siltstone.errors import SiltstoneError
 from siltstone.model import OPEN_STATES, CheckReport, Namespace, Stats
 from siltstone.model.requests import (
     CheckStoreRequest,
@@ -20,7 +20,7 @@ from siltstone.model.requests import (
     ListNamespacesRequest,
     ListNamespacesResponse,
 )
-from siltstone.store import NamespaceRecord, Reader, Writer
+from siltstone.store import Checked, NamespaceRecord, Problem, Reader, Writer, mend, problems, strays
 
 
 class Admin(Tasks):
@@ -83,41 +83,53 @@ class Admin(Tasks):
         """Count, compare and digest: the store against itself, then the index against one built from it."""
         report = CheckReport()
         with self.store.read() as reader:
-            records = reader.namespaces()
-        for name in [record.name for record in records]:
-            with self.store.read() as reader:
-                record = reader.namespace(name)
-                if record is None:
-                    continue  # deleted meanwhile
-                report.namespaces += 1
-                self._check_records(reader, record, report)
-            call.remaining()
-            if record.embedding_dimension and not self.collections.agrees(record):
-                report.problems.append(f"namespace {record.name!r}: the index differs from the store")
-                if request.repair:
-                    self.collections.reset(record.number)
-                    self.collections.ready(record)
-                    report.repaired += 1
+            names = [record.name for record in reader.namespaces()]
+        for name in names:
+            self._check_namespace(name, request.repair, report, call)
+        with self.store.read() as reader:
+            found = list(strays(reader))
+        self._note(found, request.repair, report, call, strays)
         return report
 
-    def _check_records(self, reader: Reader, record: NamespaceRecord, report: CheckReport) -> None:
-        memories = 0
-        for memory in reader.scan_memories(record.number):
-            vectors = reader.vectors(memory.id)
-            memories += memory.invalidate_time is None
-            if vectors is None or vectors.ndim != 2 or vectors.shape[1] != record.embedding_dimension:
-                report.problems.append(f"memory {memory.id}: its vectors are missing or of another dimension")
-            elif not np.isfinite(vectors).all():
-                report.problems.append(f"memory {memory.id}: its vectors are not finite")
-            else:
-                report.vectors += len(vectors)
-            for id in (*memory.supersedes, *memory.conflicts_with, memory.superseded_by):
-                if id and reader.memory(id) is None:
-                    report.problems.append(f"memory {memory.id}: it refers to {id}, which is not there")
-        counted = reader.count_memories(record.number)
-        if memories != counted:
-            report.problems.append(f"namespace {record.name!r}: {memories} memories, but counted {counted}")
-        report.memories += memories
+    def _check_namespace(self, name: str, repair: bool, report: CheckReport, call: Call) -> None:
+        checked = Checked()
+        with self.store.read() as reader:
+            record = reader.namespace(name)
+            if record is None:
+                return  # deleted meanwhile
+            found = list(problems(reader, record, checked))
+        report.namespaces += 1
+        report.memories += checked.memories
+        report.vectors += checked.vectors
+        call.remaining()
+        self._note(found, repair, report, call, lambda reader: problems(reader, record))
+        if not record.embedding_dimension:
+            return
+        try:
+            differs = "" if self.collections.agrees(record) else "the index differs from the store"
+            if differs and repair:
+                self.collections.reset(record.number)
+                self.collections.ready(record)
+                report.repaired += 1
+        except (SiltstoneError, ValueError) as error:  # the core's words for vectors it does not take
+            differs = f"the index cannot be built: {error}"
+            report.unrepaired.append(f"namespace {name!r}: {differs}")
+        if differs:
+            report.problems.append(f"namespace {name!r}: {differs}")
+
+    def _note(
+        self,
+        found: list[Problem],
+        repair: bool,
+        report: CheckReport,
+        call: Call,
+        again: Callable[[Reader], Iterator[Problem]],
+    ) -> None:
+        """Report what was found and, to repair it, look `again` in the transaction that does."""
+        report.problems += [problem.text for problem in found]
+        report.unrepaired += [problem.text for problem in found if not problem.table]
+        if repair and any(problem.table for problem in found):
+            report.repaired += self.store.commit(lambda w: mend(w, again(w)), timeout=call.remaining())
 
 
 def _namespace(reader: Reader, record: NamespaceRecord) -> Namespace:

@@ -62,7 +62,8 @@ class CheckReport:
     memories: int = 0
     vectors: int = 0
     problems: list[str] = field(default_factory=list)
-    repaired: int = 0
+    repaired: int = 0  # entries put right, and indexes built anew
+    unrepaired: list[str] = field(default_factory=list)  # those of the problems that no repair can mend
 
 
 @dataclass(slots=True, kw_only=True)

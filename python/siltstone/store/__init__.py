@@ -1,5 +1,6 @@
 """The store: durable, the truth. The only package that knows LMDB."""
 
+from siltstone.store.checking import Checked, Problem, mend, problems, strays
 from siltstone.store.dumping import Chunk, Frozen, Replacement, build, entries_of
 from siltstone.store.keys import content_digest
 from siltstone.store.past import Past, PastRecord
@@ -15,11 +16,13 @@ __all__ = [
     "FORMAT_VERSION",
     "AnswerRecord",
     "Change",
+    "Checked",
     "Chunk",
     "Frozen",
     "NamespaceRecord",
     "Past",
     "PastRecord",
+    "Problem",
     "Reader",
     "Replacement",
     "Store",
@@ -29,4 +32,7 @@ __all__ = [
     "build",
     "content_digest",
     "entries_of",
+    "mend",
+    "problems",
+    "strays",
 ]

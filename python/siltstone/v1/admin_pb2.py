@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18siltstone/v1/admin.proto\x12\x0csiltstone.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x92\x01\n\tNamespace\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\x17\n\x0f\x65mbedding_model\x18\x03 \x01(\t\x12\x1b\n\x13\x65mbedding_dimension\x18\x04 \x01(\x05\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xd0\x01\n\x05Stats\x12\x12\n\nnamespaces\x18\x01 \x01(\x03\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\r\n\x05tasks\x18\x03 \x01(\x03\x12\x14\n\x0cjobs_waiting\x18\x04 \x01(\x03\x12\x0b\n\x03seq\x18\x05 \x01(\x03\x12\x13\n\x0bstore_bytes\x18\x06 \x01(\x03\x12\x13\n\x0bindex_bytes\x18\x07 \x01(\x03\x12\x17\n\x0f\x65mbedding_model\x18\x08 \x01(\t\x12\x1b\n\x13\x65mbedding_dimension\x18\t \x01(\x05\x12\x0f\n\x07version\x18\n \x01(\t\"\x8b\x01\n\x06\x42\x61\x63kup\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06target\x18\x02 \x01(\t\x12\x0b\n\x03seq\x18\x03 \x01(\x03\x12\x12\n\nsize_bytes\x18\x04 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tnew_bytes\x18\x06 \x01(\x03\"\x85\x01\n\x05Token\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x12\n\nnamespaces\x18\x03 \x03(\t\x12\r\n\x05roles\x18\x04 \x03(\t\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06secret\x18\x06 \x01(\t\">\n\x15ListNamespacesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"^\n\x16ListNamespacesResponse\x12+\n\nnamespaces\x18\x01 \x03(\x0b\x32\x17.siltstone.v1.Namespace\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\":\n\x16\x44\x65leteNamespaceRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"+\n\x17\x44\x65leteNamespaceResponse\x12\x10\n\x08memories\x18\x01 \x01(\x03\"$\n\x0fGetStatsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\"\x13\n\x11GetMetricsRequest\"\"\n\x12GetMetricsResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\"#\n\x11\x43heckStoreRequest\x12\x0e\n\x06repair\x18\x01 \x01(\x08\"o\n\x12\x43heckStoreResponse\x12\x12\n\nnamespaces\x18\x01 \x01(\x03\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\x0f\n\x07vectors\x18\x03 \x01(\x03\x12\x10\n\x08problems\x18\x04 \x03(\t\x12\x10\n\x08repaired\x18\x05 \x01(\x03\"\x15\n\x13\x43ompactStoreRequest\"A\n\x14\x43ompactStoreResponse\x12\x14\n\x0c\x62ytes_before\x18\x01 \x01(\x03\x12\x13\n\x0b\x62ytes_after\x18\x02 \x01(\x03\"%\n\x13\x43reateBackupRequest\x12\x0e\n\x06target\x18\x01 \x01(\t\"-\n\tKnownFile\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\"=\n\x13StreamBackupRequest\x12&\n\x05known\x18\x01 \x03(\x0b\x32\x17.siltstone.v1.KnownFile\"(\n\nBackupPart\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\"+\n\x15\x45xportMemoriesRequest\x12\x12\n\nnamespaces\x18\x01 \x03(\t\"&\n\x16\x45xportMemoriesResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\"+\n\x15ImportMemoriesRequest\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0cJ\x04\x08\x02\x10\x03\"\x83\x01\n\x16ImportMemoriesResponse\x12\x10\n\x08imported\x18\x01 \x01(\x03\x12\x10\n\x08\x66\x61ilures\x18\x02 \x03(\t\x12\x11\n\tunchanged\x18\x03 \x01(\x03\x12\x10\n\x08\x65mbedded\x18\x04 \x01(\x03\x12\x0e\n\x06\x66\x61iled\x18\x05 \x01(\x03\x12\x10\n\x08warnings\x18\x06 \x03(\t\":\n\x16ReembedMemoriesRequest\x12\r\n\x05model\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\"M\n\x17ReembedMemoriesResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\x11\n\tremaining\x18\x03 \x01(\x03\"E\n\x12\x43reateTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nnamespaces\x18\x02 \x03(\t\x12\r\n\x05roles\x18\x03 \x03(\t\":\n\x11ListTokensRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListTokensResponse\x12#\n\x06tokens\x18\x01 \x03(\x0b\x32\x13.siltstone.v1.Token\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\" \n\x12RevokeTokenRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\x15\n\x13RevokeTokenResponse2\xa5\t\n\x0c\x41\x64minService\x12[\n\x0eListNamespaces\x12#.siltstone.v1.ListNamespacesRequest\x1a$.siltstone.v1.ListNamespacesResponse\x12^\n\x0f\x44\x65leteNamespace\x12$.siltstone.v1.DeleteNamespaceRequest\x1a%.siltstone.v1.DeleteNamespaceResponse\x12>\n\x08GetStats\x12\x1d.siltstone.v1.GetStatsRequest\x1a\x13.siltstone.v1.Stats\x12O\n\nGetMetrics\x12\x1f.siltstone.v1.GetMetricsRequest\x1a .siltstone.v1.GetMetricsResponse\x12O\n\nCheckStore\x12\x1f.siltstone.v1.CheckStoreRequest\x1a .siltstone.v1.CheckStoreResponse\x12U\n\x0c\x43ompactStore\x12!.siltstone.v1.CompactStoreRequest\x1a\".siltstone.v1.CompactStoreResponse\x12G\n\x0c\x43reateBackup\x12!.siltstone.v1.CreateBackupRequest\x1a\x14.siltstone.v1.Backup\x12M\n\x0cStreamBackup\x12!.siltstone.v1.StreamBackupRequest\x1a\x18.siltstone.v1.BackupPart0\x01\x12]\n\x0e\x45xportMemories\x12#.siltstone.v1.ExportMemoriesRequest\x1a$.siltstone.v1.ExportMemoriesResponse0\x01\x12]\n\x0eImportMemories\x12#.siltstone.v1.ImportMemoriesRequest\x1a$.siltstone.v1.ImportMemoriesResponse(\x01\x12^\n\x0fReembedMemories\x12$.siltstone.v1.ReembedMemoriesRequest\x1a%.siltstone.v1.ReembedMemoriesResponse\x12\x44\n\x0b\x43reateToken\x12 .siltstone.v1.CreateTokenRequest\x1a\x13.siltstone.v1.Token\x12O\n\nListTokens\x12\x1f.siltstone.v1.ListTokensRequest\x1a .siltstone.v1.ListTokensResponse\x12R\n\x0bRevokeToken\x12 .siltstone.v1.RevokeTokenRequest\x1a!.siltstone.v1.RevokeTokenResponseB*\n\x0csiltstone.v1P\x01Z\x18siltstone/v1;siltstonev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18siltstone/v1/admin.proto\x12\x0csiltstone.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x92\x01\n\tNamespace\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\x17\n\x0f\x65mbedding_model\x18\x03 \x01(\t\x12\x1b\n\x13\x65mbedding_dimension\x18\x04 \x01(\x05\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xd0\x01\n\x05Stats\x12\x12\n\nnamespaces\x18\x01 \x01(\x03\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\r\n\x05tasks\x18\x03 \x01(\x03\x12\x14\n\x0cjobs_waiting\x18\x04 \x01(\x03\x12\x0b\n\x03seq\x18\x05 \x01(\x03\x12\x13\n\x0bstore_bytes\x18\x06 \x01(\x03\x12\x13\n\x0bindex_bytes\x18\x07 \x01(\x03\x12\x17\n\x0f\x65mbedding_model\x18\x08 \x01(\t\x12\x1b\n\x13\x65mbedding_dimension\x18\t \x01(\x05\x12\x0f\n\x07version\x18\n \x01(\t\"\x8b\x01\n\x06\x42\x61\x63kup\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06target\x18\x02 \x01(\t\x12\x0b\n\x03seq\x18\x03 \x01(\x03\x12\x12\n\nsize_bytes\x18\x04 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tnew_bytes\x18\x06 \x01(\x03\"\x85\x01\n\x05Token\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x12\n\nnamespaces\x18\x03 \x03(\t\x12\r\n\x05roles\x18\x04 \x03(\t\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06secret\x18\x06 \x01(\t\">\n\x15ListNamespacesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"^\n\x16ListNamespacesResponse\x12+\n\nnamespaces\x18\x01 \x03(\x0b\x32\x17.siltstone.v1.Namespace\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\":\n\x16\x44\x65leteNamespaceRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"+\n\x17\x44\x65leteNamespaceResponse\x12\x10\n\x08memories\x18\x01 \x01(\x03\"$\n\x0fGetStatsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\"\x13\n\x11GetMetricsRequest\"\"\n\x12GetMetricsResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\"#\n\x11\x43heckStoreRequest\x12\x0e\n\x06repair\x18\x01 \x01(\x08\"\x83\x01\n\x12\x43heckStoreResponse\x12\x12\n\nnamespaces\x18\x01 \x01(\x03\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\x0f\n\x07vectors\x18\x03 \x01(\x03\x12\x10\n\x08problems\x18\x04 \x03(\t\x12\x10\n\x08repaired\x18\x05 \x01(\x03\x12\x12\n\nunrepaired\x18\x06 \x03(\t\"\x15\n\x13\x43ompactStoreRequest\"A\n\x14\x43ompactStoreResponse\x12\x14\n\x0c\x62ytes_before\x18\x01 \x01(\x03\x12\x13\n\x0b\x62ytes_after\x18\x02 \x01(\x03\"%\n\x13\x43reateBackupRequest\x12\x0e\n\x06target\x18\x01 \x01(\t\"-\n\tKnownFile\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nsize_bytes\x18\x02 \x01(\x03\"=\n\x13StreamBackupRequest\x12&\n\x05known\x18\x01 \x03(\x0b\x32\x17.siltstone.v1.KnownFile\"(\n\nBackupPart\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\"+\n\x15\x45xportMemoriesRequest\x12\x12\n\nnamespaces\x18\x01 \x03(\t\"&\n\x16\x45xportMemoriesResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\"+\n\x15ImportMemoriesRequest\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0cJ\x04\x08\x02\x10\x03\"\x83\x01\n\x16ImportMemoriesResponse\x12\x10\n\x08imported\x18\x01 \x01(\x03\x12\x10\n\x08\x66\x61ilures\x18\x02 \x03(\t\x12\x11\n\tunchanged\x18\x03 \x01(\x03\x12\x10\n\x08\x65mbedded\x18\x04 \x01(\x03\x12\x0e\n\x06\x66\x61iled\x18\x05 \x01(\x03\x12\x10\n\x08warnings\x18\x06 \x03(\t\":\n\x16ReembedMemoriesRequest\x12\r\n\x05model\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\"M\n\x17ReembedMemoriesResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08memories\x18\x02 \x01(\x03\x12\x11\n\tremaining\x18\x03 \x01(\x03\"E\n\x12\x43reateTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x12\n\nnamespaces\x18\x02 \x03(\t\x12\r\n\x05roles\x18\x03 \x03(\t\":\n\x11ListTokensRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListTokensResponse\x12#\n\x06tokens\x18\x01 \x03(\x0b\x32\x13.siltstone.v1.Token\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\" \n\x12RevokeTokenRequest\x12\n\n\x02id\x18\x01 \x01(\t\"\x15\n\x13RevokeTokenResponse2\xa5\t\n\x0c\x41\x64minService\x12[\n\x0eListNamespaces\x12#.siltstone.v1.ListNamespacesRequest\x1a$.siltstone.v1.ListNamespacesResponse\x12^\n\x0f\x44\x65leteNamespace\x12$.siltstone.v1.DeleteNamespaceRequest\x1a%.siltstone.v1.DeleteNamespaceResponse\x12>\n\x08GetStats\x12\x1d.siltstone.v1.GetStatsRequest\x1a\x13.siltstone.v1.Stats\x12O\n\nGetMetrics\x12\x1f.siltstone.v1.GetMetricsRequest\x1a .siltstone.v1.GetMetricsResponse\x12O\n\nCheckStore\x12\x1f.siltstone.v1.CheckStoreRequest\x1a .siltstone.v1.CheckStoreResponse\x12U\n\x0c\x43ompactStore\x12!.siltstone.v1.CompactStoreRequest\x1a\".siltstone.v1.CompactStoreResponse\x12G\n\x0c\x43reateBackup\x12!.siltstone.v1.CreateBackupRequest\x1a\x14.siltstone.v1.Backup\x12M\n\x0cStreamBackup\x12!.siltstone.v1.StreamBackupRequest\x1a\x18.siltstone.v1.BackupPart0\x01\x12]\n\x0e\x45xportMemories\x12#.siltstone.v1.ExportMemoriesRequest\x1a$.siltstone.v1.ExportMemoriesResponse0\x01\x12]\n\x0eImportMemories\x12#.siltstone.v1.ImportMemoriesRequest\x1a$.siltstone.v1.ImportMemoriesResponse(\x01\x12^\n\x0fReembedMemories\x12$.siltstone.v1.ReembedMemoriesRequest\x1a%.siltstone.v1.ReembedMemoriesResponse\x12\x44\n\x0b\x43reateToken\x12 .siltstone.v1.CreateTokenRequest\x1a\x13.siltstone.v1.Token\x12O\n\nListTokens\x12\x1f.siltstone.v1.ListTokensRequest\x1a .siltstone.v1.ListTokensResponse\x12R\n\x0bRevokeToken\x12 .siltstone.v1.RevokeTokenRequest\x1a!.siltstone.v1.RevokeTokenResponseB*\n\x0csiltstone.v1P\x01Z\x18siltstone/v1;siltstonev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -57,42 +57,42 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETMETRICSRESPONSE']._serialized_end=1071
   _globals['_CHECKSTOREREQUEST']._serialized_start=1073
   _globals['_CHECKSTOREREQUEST']._serialized_end=1108
-  _globals['_CHECKSTORERESPONSE']._serialized_start=1110
-  _globals['_CHECKSTORERESPONSE']._serialized_end=1221
-  _globals['_COMPACTSTOREREQUEST']._serialized_start=1223
-  _globals['_COMPACTSTOREREQUEST']._serialized_end=1244
-  _globals['_COMPACTSTORERESPONSE']._serialized_start=1246
-  _globals['_COMPACTSTORERESPONSE']._serialized_end=1311
-  _globals['_CREATEBACKUPREQUEST']._serialized_start=1313
-  _globals['_CREATEBACKUPREQUEST']._serialized_end=1350
-  _globals['_KNOWNFILE']._serialized_start=1352
-  _globals['_KNOWNFILE']._serialized_end=1397
-  _globals['_STREAMBACKUPREQUEST']._serialized_start=1399
-  _globals['_STREAMBACKUPREQUEST']._serialized_end=1460
-  _globals['_BACKUPPART']._serialized_start=1462
-  _globals['_BACKUPPART']._serialized_end=1502
-  _globals['_EXPORTMEMORIESREQUEST']._serialized_start=1504
-  _globals['_EXPORTMEMORIESREQUEST']._serialized_end=1547
-  _globals['_EXPORTMEMORIESRESPONSE']._serialized_start=1549
-  _globals['_EXPORTMEMORIESRESPONSE']._serialized_end=1587
-  _globals['_IMPORTMEMORIESREQUEST']._serialized_start=1589
-  _globals['_IMPORTMEMORIESREQUEST']._serialized_end=1632
-  _globals['_IMPORTMEMORIESRESPONSE']._serialized_start=1635
-  _globals['_IMPORTMEMORIESRESPONSE']._serialized_end=1766
-  _globals['_REEMBEDMEMORIESREQUEST']._serialized_start=1768
-  _globals['_REEMBEDMEMORIESREQUEST']._serialized_end=1826
-  _globals['_REEMBEDMEMORIESRESPONSE']._serialized_start=1828
-  _globals['_REEMBEDMEMORIESRESPONSE']._serialized_end=1905
-  _globals['_CREATETOKENREQUEST']._serialized_start=1907
-  _globals['_CREATETOKENREQUEST']._serialized_end=1976
-  _globals['_LISTTOKENSREQUEST']._serialized_start=1978
-  _globals['_LISTTOKENSREQUEST']._serialized_end=2036
-  _globals['_LISTTOKENSRESPONSE']._serialized_start=2038
-  _globals['_LISTTOKENSRESPONSE']._serialized_end=2120
-  _globals['_REVOKETOKENREQUEST']._serialized_start=2122
-  _globals['_REVOKETOKENREQUEST']._serialized_end=2154
-  _globals['_REVOKETOKENRESPONSE']._serialized_start=2156
-  _globals['_REVOKETOKENRESPONSE']._serialized_end=2177
-  _globals['_ADMINSERVICE']._serialized_start=2180
-  _globals['_ADMINSERVICE']._serialized_end=3369
+  _globals['_CHECKSTORERESPONSE']._serialized_start=1111
+  _globals['_CHECKSTORERESPONSE']._serialized_end=1242
+  _globals['_COMPACTSTOREREQUEST']._serialized_start=1244
+  _globals['_COMPACTSTOREREQUEST']._serialized_end=1265
+  _globals['_COMPACTSTORERESPONSE']._serialized_start=1267
+  _globals['_COMPACTSTORERESPONSE']._serialized_end=1332
+  _globals['_CREATEBACKUPREQUEST']._serialized_start=1334
+  _globals['_CREATEBACKUPREQUEST']._serialized_end=1371
+  _globals['_KNOWNFILE']._serialized_start=1373
+  _globals['_KNOWNFILE']._serialized_end=1418
+  _globals['_STREAMBACKUPREQUEST']._serialized_start=1420
+  _globals['_STREAMBACKUPREQUEST']._serialized_end=1481
+  _globals['_BACKUPPART']._serialized_start=1483
+  _globals['_BACKUPPART']._serialized_end=1523
+  _globals['_EXPORTMEMORIESREQUEST']._serialized_start=1525
+  _globals['_EXPORTMEMORIESREQUEST']._serialized_end=1568
+  _globals['_EXPORTMEMORIESRESPONSE']._serialized_start=1570
+  _globals['_EXPORTMEMORIESRESPONSE']._serialized_end=1608
+  _globals['_IMPORTMEMORIESREQUEST']._serialized_start=1610
+  _globals['_IMPORTMEMORIESREQUEST']._serialized_end=1653
+  _globals['_IMPORTMEMORIESRESPONSE']._serialized_start=1656
+  _globals['_IMPORTMEMORIESRESPONSE']._serialized_end=1787
+  _globals['_REEMBEDMEMORIESREQUEST']._serialized_start=1789
+  _globals['_REEMBEDMEMORIESREQUEST']._serialized_end=1847
+  _globals['_REEMBEDMEMORIESRESPONSE']._serialized_start=1849
+  _globals['_REEMBEDMEMORIESRESPONSE']._serialized_end=1926
+  _globals['_CREATETOKENREQUEST']._serialized_start=1928
+  _globals['_CREATETOKENREQUEST']._serialized_end=1997
+  _globals['_LISTTOKENSREQUEST']._serialized_start=1999
+  _globals['_LISTTOKENSREQUEST']._serialized_end=2057
+  _globals['_LISTTOKENSRESPONSE']._serialized_start=2059
+  _globals['_LISTTOKENSRESPONSE']._serialized_end=2141
+  _globals['_REVOKETOKENREQUEST']._serialized_start=2143
+  _globals['_REVOKETOKENREQUEST']._serialized_end=2175
+  _globals['_REVOKETOKENRESPONSE']._serialized_start=2177
+  _globals['_REVOKETOKENRESPONSE']._serialized_end=2198
+  _globals['_ADMINSERVICE']._serialized_start=2201
+  _globals['_ADMINSERVICE']._serialized_end=3390
 # @@protoc_insertion_point(module_scope)

@@ -132,18 +132,20 @@ class CheckStoreRequest(_message.Message):
     def __init__(self, repair: _Optional[bool] = ...) -> None: ...
 
 class CheckStoreResponse(_message.Message):
-    __slots__ = ("namespaces", "memories", "vectors", "problems", "repaired")
+    __slots__ = ("namespaces", "memories", "vectors", "problems", "repaired", "unrepaired")
     NAMESPACES_FIELD_NUMBER: _ClassVar[int]
     MEMORIES_FIELD_NUMBER: _ClassVar[int]
     VECTORS_FIELD_NUMBER: _ClassVar[int]
     PROBLEMS_FIELD_NUMBER: _ClassVar[int]
     REPAIRED_FIELD_NUMBER: _ClassVar[int]
+    UNREPAIRED_FIELD_NUMBER: _ClassVar[int]
     namespaces: int
     memories: int
     vectors: int
     problems: _containers.RepeatedScalarFieldContainer[str]
     repaired: int
-    def __init__(self, namespaces: _Optional[int] = ..., memories: _Optional[int] = ..., vectors: _Optional[int] = ..., problems: _Optional[_Iterable[str]] = ..., repaired: _Optional[int] = ...) -> None: ...
+    unrepaired: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, namespaces: _Optional[int] = ..., memories: _Optional[int] = ..., vectors: _Optional[int] = ..., problems: _Optional[_Iterable[str]] = ..., repaired: _Optional[int] = ..., unrepaired: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CompactStoreRequest(_message.Message):
     __slots__ = ()
