@@ -2,11 +2,12 @@
 #
 #   docker build -t siltstone .
 #   docker run --rm -v siltstone:/data \
-#     -e SILTSTONE_ADDRESS=0.0.0.0:50051 -e SILTSTONE_GATEWAY_ADDRESS=0.0.0.0:8765 \
+#     -e SILTSTONE_ADDRESS=0.0.0.0:50051 -e SILTSTONE_GATEWAY_ADDRESS=0.0.0.0:8765 -e SILTSTONE_INSECURE=true \
 #     -p 127.0.0.1:50051:50051 -p 127.0.0.1:8765:8765 siltstone
 #
 # By default both listen on the container's own loopback address, which nothing outside can reach. 0.0.0.0 has
-# to be asked for, because this version has no access tokens: whoever reaches the ports can read and write.
+# to be asked for, and needs TLS and access tokens (docs/access.md), or the word that whoever reaches the ports
+# may read and write: SILTSTONE_INSECURE, as here, where only this machine does.
 
 FROM rust:1-slim-bookworm AS build
 RUN apt-get update \

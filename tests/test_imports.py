@@ -12,7 +12,7 @@ PYTHON = ROOT / "python/siltstone"
 RUST = ROOT / "rust_core/src"
 
 # Plain data: it imports nothing but plain data, and everybody may import it.
-PLAIN = {"model", "errors", "config", "address", "data", "operations", "api", "backup", "files"}
+PLAIN = {"model", "errors", "config", "address", "data", "operations", "api", "backup", "files", "exposure"}
 TEXT = {"sentences", "summary", "compress"}
 
 # Room → the rooms it may import besides PLAIN and itself. A file at the top of the package is a room.

@@ -680,14 +680,25 @@ class Api(ABC):
         return report
 
     def create_token(self, name: str, *, namespaces: Sequence[str], roles: Sequence[str]) -> Token:
+        """Make an access token; its `secret` is in this answer only.
+
+        Args:
+            namespaces: patterns of those it opens: ``team/*`` one level below team, ``team/**`` all below it,
+                ``**`` everything, the store itself with it. `public` may be read with any role reader.
+            roles: what it may do there: reader, writer, auditor, admin; none of them includes another.
+        """
         token: Token = self._call("CreateToken", {"name": name, "namespaces": namespaces, "roles": roles})
         return token
 
-    def tokens(self) -> Page[Token]:
-        page: Page[Token] = self._call("ListTokens", {}, lambda r: _page(r, r.tokens))
+    def tokens(self, *, page_size: int = 100, page_token: str = "") -> Page[Token]:
+        """Tokens by their age, revoked ones too, without their secrets."""
+        given = {"page_size": page_size, "page_token": page_token}
+        page: Page[Token] = self._call("ListTokens", given, lambda r: _page(r, r.tokens))
         return page
 
     def revoke_token(self, id: str) -> None:
+        """Make a token useless at once. The first token closes a service to callers without one, and it stays
+        closed when the last one is revoked."""
         self._call("RevokeToken", {"id": id}, lambda _: None)
 
 

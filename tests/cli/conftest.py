@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -62,6 +63,7 @@ def answers() -> dict[str, Any]:
         related=[m.Related(id=OTHER, relation="merged", similarity=0.97)],
     )
     task = m.Task(id="task-1", goal="修复网络", findings=["端口没开"], create_time=TIME)
+    token = m.Token(id="t1", name="审计员", namespaces=["团队/*"], roles=["auditor"], create_time=TIME)
     job = m.HindsightJob(id="job-1", task_id="task-1", trigger=m.JobTrigger.TURNS)
     return {
         "WriteMemories": r.WriteMemoriesResponse(receipts=[receipt]),
@@ -120,6 +122,9 @@ def answers() -> dict[str, Any]:
             next_page_token="next",
         ),
         "CompactStore": r.CompactReport(bytes_before=8192, bytes_after=4096),
+        "CreateToken": replace(token, secret="slt_t1_secret"),
+        "ListTokens": r.ListTokensResponse(tokens=[token, replace(token, id="t2", revoke_time=TIME)]),
+        "RevokeToken": r.RevokeTokenResponse(),
     }
 
 

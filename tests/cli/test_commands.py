@@ -54,15 +54,19 @@ CLIENT_COMMANDS: list[tuple[list[str], str, Any]] = [
     (["audit", "queue"], "ListAuditQueue", answers()["ListAuditQueue"]),
     (["audit", "log"], "ListAuditEvents", answers()["ListAuditEvents"]),
     (["compact"], "CompactStore", answers()["CompactStore"]),
+    (
+        ["token", "create", "ci", "--for", "团队/*", "--role", "WRITER"],
+        "CreateToken",
+        answers()["CreateToken"],
+    ),
+    (["token", "list"], "ListTokens", answers()["ListTokens"]),
+    (["token", "revoke", "t1"], "RevokeToken", {}),
 ]
 
 UNIMPLEMENTED_COMMANDS = [
     ["export", "out.jsonl"],
     ["import", "log.json"],
     ["reembed", "usem3"],
-    ["token", "create", "ci", "--for", "team/*", "--role", "writer"],
-    ["token", "list"],
-    ["token", "revoke", "t1"],
 ]
 
 

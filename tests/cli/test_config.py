@@ -73,6 +73,9 @@ def test_every_setting_can_come_from_each_source(tmp_path: Path, name: str) -> N
         "timeout_s": ("7.5", 7.5, 7.5),
         "backup_targets": ("a=/b, c=s3://d", ["a=/b", "c=s3://d"], (("a", "/b"), ("c", "s3://d"))),
         "backup_every": ("24h", "1d", 86_400.0),
+        "insecure": ("Yes", "yes", True),
+        "max_memories_per_token": ("7", 7, 7),
+        "max_namespaces_per_token": ("7", 7, 7),
     }.get(name, ("7", 7 if isinstance(SETTINGS[name].default, int) or "dimension" in name else "7", None))
     if meant is None:
         meant = typed

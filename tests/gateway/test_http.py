@@ -123,7 +123,7 @@ def test_an_address_that_cannot_be_read_is_refused(address: str) -> None:
 
 def test_an_address_of_another_machine_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="cannot listen"):
-        Gateway(address="192.0.2.1:8765").start()
+        Gateway(address="192.0.2.1:8765", insecure=True).start()
 
 
 def test_a_host_name_that_is_none_is_refused() -> None:

@@ -1,6 +1,7 @@
 """The gateway over the real client and the real gRPC server; behind that the fake."""
 
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -13,7 +14,9 @@ pytestmark = pytest.mark.anyio
 
 
 class FakeEngine:
-    """The fake as the server calls an engine: a method an operation."""
+    """The fake as the server calls an engine: a method an operation. It has no tokens."""
+
+    tokens = SimpleNamespace(in_use=False)
 
     def __init__(self, fake: Any) -> None:
         self._fake = fake

@@ -13,7 +13,16 @@ from siltstone.model import requests as r
 from siltstone.server import Server, serve
 
 
+class NoTokens:
+    in_use = False
+
+    def find(self, secret: str) -> None:
+        return None
+
+
 class FakeEngine:
+    tokens = NoTokens()
+
     def __init__(self) -> None:
         self.requests: list[Any] = []
         self.calls: list[Call] = []

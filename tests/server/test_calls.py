@@ -137,8 +137,6 @@ def test_what_this_version_lacks_says_so_by_name(client: Client, rpc: str, tmp_p
         "VerifyMemory": {"id": "x", "verdict": "WORKED"},
         "CreateBackup": {"target": "t"},
         "ReembedMemories": {"model": "m"},
-        "CreateToken": {"name": "n"},
-        "RevokeToken": {"id": "x"},
         "ImportMemories": {"messages": iter([{}])},
     }
     with pytest.raises(UnimplementedError, match=f"^{rpc} is part of the contract but not of this version"):
@@ -249,7 +247,7 @@ async def ask_async(address: str) -> None:
             await client.get("INVALID_ARGUMENT")
         assert caught.value.field == "ids[0]"
         with pytest.raises(UnimplementedError):
-            await client.tokens()
+            await client.reembed("m")
     with pytest.raises(FailedPreconditionError):
         await client.search("a")
     async with AsyncClient("127.0.0.1:1", timeout=10) as client:

@@ -29,7 +29,7 @@ def test_a_busy_port_names_the_address_and_the_flag(engine: Any, server: Server)
 
 def test_an_address_of_another_machine_is_not_called_busy(engine: Any) -> None:
     with pytest.raises(FailedPreconditionError) as caught:
-        serve(engine, address="192.0.2.1:0")
+        serve(engine, address="192.0.2.1:0", insecure=True)
     assert caught.value.reason == "ADDRESS_UNAVAILABLE"
 
 

@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import grpc
@@ -18,6 +19,8 @@ LINE = '{"content": "导出一行"}\n'.encode()
 
 class Copier:
     """An engine that exports lines and keeps what is imported."""
+
+    tokens = SimpleNamespace(in_use=False)
 
     def __init__(self) -> None:
         self.chunks: list[ImportChunk] = []

@@ -2,7 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 from siltstone.errors import AlreadyExistsError
-from siltstone.model import AuditEvent, Token
+from siltstone.model import AuditEvent, Memory, Token
+from siltstone.store import Created
 
 HOUR = 3_600_000_000
 
@@ -103,17 +104,36 @@ def test_audit_events_carry_their_commit_and_come_oldest_first(store):
         assert list(reader.audit(after_seq=first[0].seq, after_place=0)) == [first[1], second[0]]
 
 
-def test_a_token_is_found_by_its_digest_and_never_with_its_secret(store, tmp_path):
+def test_a_token_is_kept_with_its_digest_and_never_with_its_secret(store, tmp_path):
     token = Token(id="t1", name="审计员", namespaces=["team/*"], roles=["auditor"], secret="geheim-wort-1234")
     store.commit(lambda w: w.put_token(b"digest", token))
     with store.read() as reader:
-        found = reader.token(b"digest")
+        [(digest, found)] = reader.tokens()
+        assert digest == b"digest"
         assert (found.id, found.name, found.secret) == ("t1", "审计员", "")
         assert found.create_time is not None
-        assert reader.tokens() == [found]
-        assert reader.token(b"other") is None
+        assert found.revoke_time is None
     assert b"geheim-wort-1234" not in (tmp_path / "data" / "data.mdb").read_bytes()
-    assert not store.commit(lambda w: w.delete_token("t2"))
-    assert store.commit(lambda w: w.delete_token("t1"))
+
+
+def test_a_revoked_token_stays_and_knows_since_when(store):
+    store.commit(lambda w: w.put_token(b"digest", Token(id="t1", name="a")))
+    assert store.commit(lambda w: w.revoke_token("t2")) is None
+    first = store.commit(lambda w: w.revoke_token("t1"))
+    assert first.revoke_time is not None
+    assert store.commit(lambda w: w.revoke_token("t1")) == first
     with store.read() as reader:
-        assert reader.token(b"digest") is None
+        assert reader.tokens() == [(b"digest", first)]
+
+
+def test_what_a_caller_created_is_counted_by_its_name(store):
+    def write(writer):
+        writer.create_namespace("团队/甲")
+        writer.put_memory(Memory(namespace="团队/甲", content="a"))
+        writer.put_memory(Memory(namespace="团队/甲", content="b"))
+        return writer.add_created("张三")
+
+    assert store.commit(write) == Created(memories=2, namespaces=1)
+    with store.read() as reader:
+        assert reader.created_by("张三") == Created(memories=2, namespaces=1)
+        assert reader.created_by("李四") == Created()

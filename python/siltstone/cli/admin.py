@@ -46,7 +46,7 @@ def add(commands: Commands) -> None:
         action="append",
         required=True,
         metavar="PATTERN",
-        help="namespaces it reaches, such as 'team/*'",
+        help="namespaces it opens, such as 'team/*' or 'team/**'; '**': everything. May be repeated",
     )
     parser.add_argument(
         "--role",
@@ -54,9 +54,11 @@ def add(commands: Commands) -> None:
         action="append",
         required=True,
         metavar="ROLE",
-        help="reader, writer, auditor or admin",
+        help="reader, writer, auditor or admin; none includes another. May be repeated",
     )
-    tokens.add("list", "list the tokens", run_token_list)
+    parser = tokens.add("list", "list the tokens, revoked ones too", run_token_list)
+    parser.add_argument("--page-size", type=int, metavar="N", help="1..1000 (default 100)")
+    parser.add_argument("--page-token", metavar="TOKEN", help="next_page_token of the page before")
     parser = tokens.add("revoke", "make a token useless", run_token_revoke)
     parser.add_argument("id", metavar="ID")
 
@@ -168,11 +170,14 @@ def run_token_create(context: Context) -> int:
 
 def run_token_list(context: Context) -> int:
     with context.api() as api:
-        page = api.tokens()
-    heads = [context.text(key) for key in ("h_id", "h_name", "h_namespaces", "h_roles", "h_time")]
-    rows = [[t.id, t.name, t.namespaces, t.roles, t.create_time] for t in page]
+        page = api.tokens(**given(context.args, "page_size", "page_token"))
+    keys = ("h_id", "h_name", "h_namespaces", "h_roles", "h_time", "h_revoked")
+    heads = [context.text(key) for key in keys]
+    rows = [[t.id, one_line(t.name), t.namespaces, t.roles, t.create_time, t.revoke_time] for t in page]
     answer = {"tokens": page, "next_page_token": page.next_page_token}
     context.show(answer, lambda: table(heads, rows) if page else context.text("no_tokens"))
+    if page.next_page_token:
+        context.next("token", "list", "--page-token", page.next_page_token, key="more")
     return 0
 
 

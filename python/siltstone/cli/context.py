@@ -36,9 +36,19 @@ class Context:
 
         settings = self.settings
         client: AbstractContextManager[Api] = Client(
-            reachable(settings.address), token=settings.token or None, timeout=settings.timeout_s
+            reachable(settings.address), timeout=settings.timeout_s, **self.connection()
         )
         return client
+
+    def connection(self) -> dict[str, Any]:
+        """What a client shows the server, and how it knows it."""
+        settings = self.settings
+        return {
+            "token": settings.token or None,
+            "tls_ca": settings.tls_ca,
+            "tls_client_cert": settings.tls_client_cert,
+            "tls_client_key": settings.tls_client_key,
+        }
 
     def show(self, answer: object, human: Callable[[], str]) -> None:
         """Print the answer: as one JSON object, or as `human` words it."""

@@ -124,7 +124,7 @@ def check_address(context: Context) -> Check:
     def ask() -> str:
         from siltstone.client import Client
 
-        with Client(address, token=settings.token or None, timeout=TIMEOUT_S) as client:
+        with Client(address, timeout=TIMEOUT_S, **context.connection()) as client:
             stats = client.stats()
         return text("d_serves", address=address, version=stats.version, memories=stats.memories)
 

@@ -6,10 +6,20 @@ import re
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
-from siltstone.config import SETTINGS, default_text, env_name, flag_name
+from siltstone.config import SETTINGS, default_text, env_name, flag_name, yes_or_no
 from siltstone.errors import InvalidArgumentError
 
-GLOBAL_SETTINGS = ("address", "token", "namespace", "data", "timeout_s", "lang")
+GLOBAL_SETTINGS = (
+    "address",
+    "token",
+    "tls_ca",
+    "tls_client_cert",
+    "tls_client_key",
+    "namespace",
+    "data",
+    "timeout_s",
+    "lang",
+)
 
 _PAIR = re.compile(r"([^=:]+)(:=|=)(.*)", re.DOTALL)
 
@@ -74,7 +84,11 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("settings", "flag, else environment variable, else siltstone.toml")
     for name in SETTINGS:
         if name not in GLOBAL_SETTINGS:
-            group.add_argument(flag_name(name), metavar=_metavar(name), help=setting_help(name))
+            # A switch needs no value.
+            switch: dict[str, Any] = {}
+            if SETTINGS[name].metadata["parse"] is yes_or_no:
+                switch = {"nargs": "?", "const": "true"}
+            group.add_argument(flag_name(name), metavar=_metavar(name), help=setting_help(name), **switch)
 
 
 def setting_help(name: str) -> str:
@@ -88,7 +102,11 @@ def setting_help(name: str) -> str:
 def _metavar(name: str) -> str:
     if name.endswith("address"):
         return "HOST:PORT"
-    return {"data": "DIR", "lang": "en|zh"}.get(name, name.rpartition("_")[2].upper())
+    if name.startswith("tls_"):
+        return "FILE"
+    return {"data": "DIR", "lang": "en|zh", "insecure": "true|false"}.get(
+        name, name.rpartition("_")[2].upper()
+    )
 
 
 def choices(*names: str, lower: bool = False) -> dict[str, Any]:

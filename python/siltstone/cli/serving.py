@@ -6,11 +6,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from siltstone.cli.context import Context, reachable
 from siltstone.cli.parser import Commands, UsageError, add_settings
 from siltstone.errors import FailedPreconditionError, SiltstoneError
+from siltstone.exposure import check_tls
 from siltstone.watching import Metrics, logging_to, serve_metrics, start_tracing, stop_tracing
 
 if TYPE_CHECKING:
@@ -48,16 +50,14 @@ def run_gateway(context: Context) -> int:
         from siltstone.gateway import run_stdio
         from siltstone.model import AGENT_ROLES
 
-        client = AsyncClient(
-            address, token=settings.token or None, timeout=settings.timeout_s, roles=AGENT_ROLES
-        )
+        client = AsyncClient(address, timeout=settings.timeout_s, roles=AGENT_ROLES, **context.connection())
         with _watched(context, "siltstone-gateway"):
             run_stdio(client, namespace=settings.namespace)
         return 0
     with (
         _told_to_stop() as stop,
         _watched(context, "siltstone-gateway"),
-        _gateway(context, address) as gateway,
+        _gateway(context, address, context.connection()) as gateway,
     ):
         answer = {"address": address, "gateway_address": gateway.address}
         context.show(answer, lambda: context.text("gateway_listens", address=gateway.address))
@@ -69,8 +69,9 @@ def run_up(context: Context) -> int:
     with (
         _told_to_stop() as stop,
         _watched(context, "siltstone"),
-        _server(context) as server,
-        _gateway(context, reachable(server.address)) as gateway,
+        _private_socket(context) as private,
+        _server(context, private) as server,
+        _gateway(context, private or reachable(server.address), _own_connection(context)) as gateway,
     ):
         answer = {
             "address": server.address,
@@ -90,11 +91,27 @@ def run_up(context: Context) -> int:
 
 
 @contextmanager
-def _server(context: Context) -> "Iterator[Server]":
+def _private_socket(context: Context) -> Iterator[str]:
+    """Where server and gateway of one process meet when the server has TLS, whose certificate need not name
+    this machine; "" when they need no other place. Only this user can reach it."""
+    if not context.settings.tls_cert:
+        yield ""
+        return
+    with TemporaryDirectory(prefix="siltstone-") as directory:
+        yield f"unix:{directory}/grpc"
+
+
+def _own_connection(context: Context) -> dict[str, Any]:
+    return {"token": context.settings.token or None}
+
+
+@contextmanager
+def _server(context: Context, private_address: str = "") -> "Iterator[Server]":
     from siltstone.engine import Engine
-    from siltstone.server import serve
+    from siltstone.server import TlsFiles, serve
 
     settings = context.settings
+    with_tls = check_tls(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
     engine = Engine.open(settings.data, settings)
     try:
         with _busy_port_named(settings.address, "address"):
@@ -108,6 +125,11 @@ def _server(context: Context) -> "Iterator[Server]":
                 idle_s=settings.idle_s,
                 slow_call_s=settings.slow_call_s,
                 grace_s=settings.grace_s,
+                tls=TlsFiles(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
+                if with_tls
+                else None,
+                insecure=settings.insecure,
+                private_address=private_address,
             )
         try:
             with _metrics(context, engine.metrics):
@@ -130,20 +152,23 @@ def _metrics(context: Context, metrics: Metrics) -> Iterator[None]:
 
 
 @contextmanager
-def _gateway(context: Context, server_address: str) -> "Iterator[Gateway]":
+def _gateway(context: Context, server_address: str, connection: dict[str, Any]) -> "Iterator[Gateway]":
     from siltstone.gateway import Gateway
 
     settings = context.settings
     gateway = Gateway(
         server_address,
         address=settings.gateway_address,
-        token=settings.token or None,
         allowed_hosts=settings.allowed_hosts,
         namespace=settings.namespace,
         timeout=settings.timeout_s,
         max_body_bytes=settings.max_body_bytes,
         max_calls=settings.max_gateway_calls,
         idle_s=settings.idle_s,
+        tls_cert=settings.tls_cert,
+        tls_key=settings.tls_key,
+        insecure=settings.insecure,
+        **connection,
     )
     with _busy_port_named(settings.gateway_address, "gateway_address"):
         gateway.start()

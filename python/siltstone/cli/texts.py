@@ -244,6 +244,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "h_dimension": ("dimension", "维度"),
     "h_namespaces": ("namespaces", "命名空间"),
     "h_roles": ("roles", "角色"),
+    "h_revoked": ("revoked", "撤销时间"),
 }
 
 

@@ -1,6 +1,7 @@
 """`siltstone.AsyncClient`. Its types are in aio.pyi, generated from `Api`: every method is awaitable."""
 
 import asyncio
+import copy
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, Self
@@ -15,6 +16,7 @@ from siltstone.client.plan import (
     Plan,
     again,
     check_timeout,
+    credentials,
     failure,
     handed_on,
     metadata,
@@ -25,6 +27,7 @@ from siltstone.client.plan import (
 )
 from siltstone.errors import FailedPreconditionError, UnavailableError
 from siltstone.files import Sink
+from siltstone.wire import CALLER_HEADER
 from siltstone.wire.errors import connection_lost
 
 
@@ -38,10 +41,14 @@ class AsyncClient(Api):
         token: str | None = None,
         timeout: float | None = 60.0,
         roles: Iterable[str] | None = None,
+        tls_ca: str = "",
+        tls_client_cert: str = "",
+        tls_client_key: str = "",
     ) -> None:
         self.address = address
         self.timeout = check_timeout(timeout)
         self._metadata = metadata(token, roles)
+        self._tls = credentials(tls_ca, tls_client_cert, tls_client_key)
         self._channel: Any = None
         self._closed = False
         self._stubs: dict[str, Any] = {}
@@ -63,6 +70,15 @@ class AsyncClient(Api):
             raise UnavailableError(
                 f"the server at {self.address} is starting or stopping; try again", reason="NOT_SERVING"
             )
+
+    def on_behalf_of(self, token: str, caller: str) -> Self:
+        """The same client over the same connection, for a call that is passed on for somebody else: with that
+        caller's token, and the address that it came from. Not to be closed."""
+        self._open()
+        other = copy.copy(self)
+        kept = [(key, value) for key, value in self._metadata if key not in ("authorization", CALLER_HEADER)]
+        other._metadata = [*kept, *metadata(token, None), (CALLER_HEADER, caller)]
+        return other
 
     async def close(self) -> None:
         """Close the connection; calls that run fail."""
@@ -120,7 +136,11 @@ class AsyncClient(Api):
         if self._closed:
             raise FailedPreconditionError("this client is closed; make another", reason="CLIENT_CLOSED")
         if self._channel is None:
-            self._channel = grpc.aio.insecure_channel(self.address, options=CHANNEL_OPTIONS)
+            self._channel = (
+                grpc.aio.secure_channel(self.address, self._tls, options=CHANNEL_OPTIONS)
+                if self._tls
+                else grpc.aio.insecure_channel(self.address, options=CHANNEL_OPTIONS)
+            )
         return self._channel
 
     def _stub(self, ready: Plan) -> Any:

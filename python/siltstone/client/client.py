@@ -12,6 +12,7 @@ from siltstone.client.plan import (
     Plan,
     again,
     check_timeout,
+    credentials,
     failure,
     handed_on,
     metadata,
@@ -33,6 +34,9 @@ class Client(Api):
         timeout: seconds a call may take, connecting included; None: for ever. Ten times as long for what
             looks at a whole log or store: summarize_trajectory, finish_task, forget, delete_namespace, check,
             compact, backup, export, import_, reembed.
+        tls_ca: PEM file of the authority by which it knows the server, or "system" for those that gRPC
+            brings; "": no TLS.
+        tls_client_cert, tls_client_key: PEM files of what it shows a server that asks for certificates.
         roles: which of the caller's roles its calls use; None: all. It can only give up, never gain: a
             program that acts for an agent takes ``siltstone.model.AGENT_ROLES``.
 
@@ -47,11 +51,19 @@ class Client(Api):
         token: str | None = None,
         timeout: float | None = 60.0,
         roles: Iterable[str] | None = None,
+        tls_ca: str = "",
+        tls_client_cert: str = "",
+        tls_client_key: str = "",
     ) -> None:
         self.address = address
         self.timeout = check_timeout(timeout)
         self._metadata = metadata(token, roles)
-        self._channel: grpc.Channel | None = grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
+        tls = credentials(tls_ca, tls_client_cert, tls_client_key)
+        self._channel: grpc.Channel | None = (
+            grpc.secure_channel(address, tls, options=CHANNEL_OPTIONS)
+            if tls
+            else grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
+        )
         self._stubs: dict[str, Any] = {}
 
     def close(self) -> None:

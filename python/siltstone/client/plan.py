@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -38,6 +39,7 @@ CHANNEL_OPTIONS = [
     # A proxy for the web in the environment must not swallow calls to a server of one's own.
     ("grpc.enable_http_proxy", 0),
 ]
+SYSTEM_ROOTS = "system"
 PAUSES = (0.1, 0.4)
 """Seconds before each repeat of a call whose connection was lost."""
 
@@ -82,6 +84,11 @@ def check_timeout(timeout: float | None) -> float | None:
 
 
 def metadata(token: str | None, roles: Iterable[str] | None) -> list[tuple[str, str]]:
+    if token and not (token.isascii() and token.isprintable() and " " not in token):
+        raise InvalidArgumentError(
+            "token: holds what no token holds; give it as it was shown, without blanks or line ends",
+            field="token",
+        )
     sent = [("authorization", f"Bearer {token}")] if token else []
     if roles is not None:
         sent.append((ROLES_HEADER, ",".join(sorted(check_roles(roles)))))
@@ -92,6 +99,35 @@ def handed_on() -> list[tuple[str, str]]:
     """What a call made on behalf of a request hands on: its id, and its trace."""
     id = request_id()
     return [*([(REQUEST_ID_HEADER, id)] if id else []), *carrier().items()]
+
+
+def credentials(ca: str, cert: str, key: str) -> grpc.ChannelCredentials | None:
+    """TLS by these PEM files; None without any. InvalidArgumentError for files that cannot be read, and for a
+    certificate without its key."""
+    if bool(cert) != bool(key):
+        missing = "tls_client_key" if cert else "tls_client_cert"
+        raise InvalidArgumentError(
+            f"{missing}: is missing; a client's certificate and its key go together", field=missing
+        )
+    if not ca and not cert:
+        return None
+    return grpc.ssl_channel_credentials(
+        None if ca in ("", SYSTEM_ROOTS) else _pem(ca, "tls_ca"),
+        _pem(key, "tls_client_key") if key else None,
+        _pem(cert, "tls_client_cert") if cert else None,
+    )
+
+
+def _pem(path: str, field: str) -> bytes:
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InvalidArgumentError(
+            f"{field}: cannot read {path!r}: {error.strerror}; give the path of a PEM file", field=field
+        ) from None
+    if b"-----BEGIN " not in data:
+        raise InvalidArgumentError(f"{field}: {path!r} holds nothing in PEM; give a PEM file", field=field)
+    return data
 
 
 def plan(rpc: str, given: Mapping[str, Any], timeout: float | None) -> Plan:

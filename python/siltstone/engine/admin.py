@@ -30,7 +30,7 @@ class Admin(Tasks):
         after = decode_token(request.page_token, scope)
         with self.store.read() as reader:
             records = sorted(reader.namespaces(), key=lambda record: record.name)
-            page = [r for r in records if r.name > after][: size + 1]
+            page = [r for r in records if r.name > after and call.sees(r.name)][: size + 1]
             namespaces = [_namespace(reader, record) for record in page[:size]]
         more = len(page) > size
         return ListNamespacesResponse(
@@ -57,7 +57,7 @@ class Admin(Tasks):
             if request.namespace:
                 records = [known_namespace(reader, request.namespace)]
             else:
-                records = reader.namespaces()
+                records = [record for record in reader.namespaces() if call.sees(record.name)]
             memories = sum(reader.count_memories(r.number) for r in records)
             tasks = sum(1 for r in records for _ in reader.tasks(r.number))
             names = {r.name for r in records}
@@ -68,8 +68,9 @@ class Admin(Tasks):
             memories=memories,
             tasks=tasks,
             jobs_waiting=waiting,
-            seq=info.seq,
-            store_bytes=info.file_bytes,
+            # These two tell how much others write.
+            seq=info.seq if call.namespaces.whole else 0,
+            store_bytes=info.file_bytes if call.namespaces.whole else 0,
             index_bytes=sum(self.collections.bytes(r.number) for r in records),
             embedding_model=self.embedder.model,
             embedding_dimension=self.embedder.dimension,

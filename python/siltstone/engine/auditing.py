@@ -93,7 +93,7 @@ class Auditing(Verifying):
             wanted = (
                 event
                 for event in reader.audit(after_seq=after[0], after_place=after[1])
-                if request.namespace in ("", event.namespace)
+                if request.namespace in ("", event.namespace) and call.namespaces.match(event.namespace)
             )
             events = list(islice(wanted, size + 1))
         token = ""

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -12,19 +12,24 @@ import numpy as np
 from siltstone.config import Settings
 from siltstone.data import from_data, to_data
 from siltstone.embed import Embedder, Vectors
-from siltstone.engine.call import Call
+from siltstone.engine.call import OWNER, Call
 from siltstone.engine.collections import Collections
 from siltstone.engine.figures import figures_of
 from siltstone.engine.validate import check_label, check_namespace
-from siltstone.errors import FailedPreconditionError, NotFoundError, UnavailableError
+from siltstone.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
 from siltstone.operations import OPERATIONS
-from siltstone.store import ERASED_ANSWER, NamespaceRecord, Reader, Store, Writer
+from siltstone.store import ERASED_ANSWER, Created, NamespaceRecord, Reader, Store, Writer
 from siltstone.watching import Metrics, span
 from siltstone.watching.metrics import timed
 
 T = TypeVar("T")
 
-PUBLIC = "public"
 EMBEDDED_AT_ONCE = 16  # passages, a few seconds; then a call's deadline is looked at
 TRIES = 5  # a memory, or a whole namespace, may be deleted between plan, index and store
 
@@ -54,17 +59,42 @@ class Core:
 
         def once(writer: Writer) -> T:
             writer.principal = call.principal
+            writer.sees = call.sees
             if not request.request_id:
-                return operation(writer)
+                return self._counted(operation, writer, call)
             answer: T | None = self.answered(rpc, request, call, writer)
             if answer is None:
-                answer = operation(writer)
+                answer = self._counted(operation, writer, call)
                 encoded = json.dumps(to_data(answer), ensure_ascii=False).encode()
                 writer.put_answer(call.principal, rpc, request.request_id, _digest(request), encoded)
             return answer
 
         with self.part("commit"):
             return self.store.commit(once, timeout=call.remaining())
+
+    def _counted(self, operation: Callable[[Writer], T], writer: Writer, call: Call) -> T:
+        """Carry it out within what a token may create; what is over that is undone by the error."""
+        answer = operation(writer)
+        if call.principal != OWNER and writer.created != Created():
+            total = writer.add_created(call.principal)
+            for made, name in ((total.memories, "memories"), (total.namespaces, "namespaces")):
+                limit: int | None = getattr(self.settings, f"max_{name}_per_token")
+                if limit is not None and made > limit and getattr(writer.created, name):
+                    raise ResourceExhaustedError(
+                        f"this token may create {limit:,} {name} (max_{name}_per_token), and with this call "
+                        f"it would be {made:,}; nothing was written. What it creates counts, whatever "
+                        "becomes of it: use another token, or raise the setting",
+                        reason=f"TOO_MANY_{name.upper()}",
+                    )
+        return answer
+
+    def show(self, task_id: str, memory_ids: Sequence[str], call: Call) -> None:
+        """Note that a task is shown these memories; nothing for a task that the caller does not see."""
+        if not call.namespaces.whole:
+            with self.store.read() as reader:
+                if not is_task(reader, task_id, call.sees):
+                    return
+        self.store.show(task_id, memory_ids)
 
     def embed_passages(self, texts: list[str], call: Call) -> Vectors:
         """Vectors of texts to be found, float32 (n, dimension). DeadlineExceededError as soon as nobody waits
@@ -115,12 +145,28 @@ def known_namespace(reader: Reader, name: str, field: str = "namespace") -> Name
     check_namespace(name, field)
     record = reader.namespace(name)
     if record is None:
-        raise NotFoundError(
-            f"{field}: no namespace {name!r}; write to it first, or look at the list of namespaces",
-            reason="NAMESPACE_NOT_FOUND",
-            field=field,
-        )
+        raise namespace_not_found(name, field)
     return record
+
+
+def namespace_not_found(name: str, field: str) -> NotFoundError:
+    """For a name that there is not, and one that the caller does not see."""
+    return NotFoundError(
+        f"{field}: no namespace {name!r} for this caller; look at the list of namespaces, write to it, "
+        "or use a token that opens it",
+        reason="NAMESPACE_NOT_FOUND",
+        field=field,
+    )
+
+
+def is_task(reader: Reader, task_id: str, sees: Callable[[str], bool]) -> bool:
+    """Whether there is such a task for someone who sees these namespaces; what is given as a task's id may be
+    any kind of text."""
+    try:
+        task = reader.task(task_id)
+    except InvalidArgumentError:
+        return False
+    return task is not None and sees(task.namespace)
 
 
 def found(value: T | None, kind: str, id: str, field: str = "id") -> T:

@@ -1,8 +1,8 @@
 """The engine: opens a data directory and answers every operation of `siltstone.operations`.
 
 Its chapters stand on one another: core ← writing ← searching ← memories ← looking_back ← tasks ← admin ←
-erasing ← verifying ← auditing ← backing_up. Each operation has one rhythm: decode → think without locks → one
-transaction → one apply → encode.
+erasing ← verifying ← auditing ← backing_up ← token_keeping; before each operation stands the guard. Each
+operation has one rhythm: decode → think without locks → one transaction → one apply → encode.
 """
 
 from datetime import timedelta
@@ -10,15 +10,17 @@ from pathlib import Path
 
 from siltstone.config import Settings
 from siltstone.embed import Embedder, open_embedder
-from siltstone.engine.backing_up import BackingUp
 from siltstone.engine.backups import BackupKeeper
 from siltstone.engine.call import Call
 from siltstone.engine.collections import Collections
+from siltstone.engine.guard import guarded
 from siltstone.engine.jobs import JobRunner
 from siltstone.engine.past import PastIndex
 from siltstone.engine.ranking import Ranking
 from siltstone.engine.sweeper import Sweeper
 from siltstone.engine.task_keeper import TaskKeeper
+from siltstone.engine.token_keeping import TokenKeeping
+from siltstone.engine.tokens import TokenBook
 from siltstone.errors import FailedPreconditionError
 from siltstone.llm import open_extractor
 from siltstone.rerank import open_reranker
@@ -27,7 +29,8 @@ from siltstone.store import Store
 TASKS_EVERY_S = 60.0  # between rounds of the task keeper
 
 
-class Engine(BackingUp):
+@guarded
+class Engine(TokenKeeping):
     """Every operation takes its request and a `Call`, and returns its response. Safe for many threads."""
 
     @classmethod
@@ -74,6 +77,7 @@ class Engine(BackingUp):
             max_memories=settings.max_memories,
         )
         super().__init__(store, collections, embedder, settings)
+        self.tokens = TokenBook(store)
         self.extractor = extractor
         self.past = PastIndex(store, embedder, settings.max_as_of_memories)
         self.ranking = Ranking(store, embedder, reranker)

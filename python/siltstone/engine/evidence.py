@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from siltstone.errors import InvalidArgumentError
+from siltstone.engine.core import is_task
 from siltstone.model import Evidence, Memory, Source, Verdict, Verification
 from siltstone.store import Reader, Writer
 
@@ -89,7 +89,7 @@ def evidence_of_merge(writer: Writer, old: Memory, source: Source | None) -> dic
 
 def note_author(writer: Writer, memory: Memory, source: Source | None) -> None:
     """Remember that a task wrote a memory, which is to know it: nothing it says of it later is unaided."""
-    if source is not None and source.task_id and _is_task(writer, source.task_id):
+    if source is not None and source.task_id and is_task(writer, source.task_id, writer.sees):
         writer.put_exposures(source.task_id, [memory.id])
 
 
@@ -98,16 +98,8 @@ def is_author(reader: Reader, memory: Memory, task_id: str) -> bool:
     return reader.came_from(memory.id, task_id=task_id)
 
 
-def _unaided(reader: Reader, memory: Memory, task_id: str) -> bool:
-    return _is_task(reader, task_id) and not reader.exposed(task_id, memory.id)
-
-
-def _is_task(reader: Reader, task_id: str) -> bool:
-    """Whether there is such a task; `source` may name one of any kind of text."""
-    try:
-        return reader.task(task_id) is not None
-    except InvalidArgumentError:
-        return False
+def _unaided(writer: Writer, memory: Memory, task_id: str) -> bool:
+    return is_task(writer, task_id, writer.sees) and not writer.exposed(task_id, memory.id)
 
 
 def _is_of(piece: Evidence, source: Source) -> bool:

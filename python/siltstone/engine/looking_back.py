@@ -170,10 +170,12 @@ class LookingBack(Memories):
             raise DeadlineExceededError(
                 f"hindsight job {id} was not done in time; it goes on, ask for it by its id"
             )
-        return self.get_hindsight_job(GetHindsightJobRequest(id=id), call)
+        return self._job(id)
 
     def get_hindsight_job(self, request: GetHindsightJobRequest, call: Call) -> HindsightJob:
-        id = check_id(request.id, "id")
+        return self._job(check_id(request.id, "id"))
+
+    def _job(self, id: str) -> HindsightJob:
         with self.store.read() as reader:
             return self.jobs.with_progress(found(reader.job(id), "job", id))
 
@@ -184,7 +186,9 @@ class LookingBack(Memories):
         with self.store.read() as reader:
             number = known_namespace(reader, request.namespace).number if request.namespace else None
             wanted = reader.jobs(states=set(request.states) or None, namespace=number)
-            jobs = list(islice((job for job in wanted if job.id > after), size + 1))
+            jobs = list(
+                islice((job for job in wanted if job.id > after and call.sees(job.namespace)), size + 1)
+            )
         token = encode_token(jobs[size - 1].id, scope) if len(jobs) > size else ""
         shown = [self.jobs.with_progress(job) for job in jobs[:size]]
         return ListHindsightJobsResponse(jobs=shown, next_page_token=token)

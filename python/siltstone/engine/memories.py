@@ -84,7 +84,7 @@ class Memories(Searching):
                 then = Past(reader, request.as_of).memories(ids)
                 memories = [_was(m, memories[i], request.as_of, f"ids[{i}]") for i, m in enumerate(then)]
         if request.task_id:
-            self.store.show(request.task_id, ids)
+            self.show(request.task_id, ids, call)
         return fit_memories(memories, request.max_tokens)
 
     def list_memories(self, request: ListMemoriesRequest, call: Call) -> ListMemoriesResponse:

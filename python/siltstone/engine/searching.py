@@ -12,10 +12,10 @@ import msgpack
 from siltstone.config import Settings
 from siltstone.embed.texts import MAX_CHARACTERS
 from siltstone.engine.budget import fit_hits
-from siltstone.engine.call import Call
+from siltstone.engine.call import PUBLIC, Call
 from siltstone.engine.choosing import pool_size
 from siltstone.engine.committing import dimension_mismatch
-from siltstone.engine.core import PUBLIC, TRIES, known_namespace
+from siltstone.engine.core import TRIES, known_namespace
 from siltstone.engine.filters import filter_map
 from siltstone.engine.past import PastIndex
 from siltstone.engine.ranking import Answer, Ranking
@@ -101,7 +101,7 @@ class Searching(Writing):
             _say_window(result, plan.window)
             fit_hits(result, plan.request.max_tokens)
             if plan.request.task_id:
-                self.store.show(plan.request.task_id, [hit.memory.id for hit in result.hits])
+                self.show(plan.request.task_id, [hit.memory.id for hit in result.hits], call)
             if plan.request.explain:
                 explain = result.explain or Explanation(plan="none")
                 explain.embed_us, explain.read_us = embed_us, read_us

@@ -12,8 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from siltstone.errors import NotFoundError
+from siltstone.errors import NotFoundError, PermissionDeniedError, UnauthenticatedError
 from siltstone.gateway.answers import error_answer, json_answer
+from siltstone.gateway.callers import CallerGuard, client_for
 from siltstone.gateway.failures import understood
 from siltstone.gateway.guard import LOOPBACK_NAMES, BrowserGuard, check_hosts
 from siltstone.gateway.json_door import JsonDoor
@@ -36,6 +37,7 @@ def build_app(
     max_body_bytes: int = MAX_BODY_BYTES,
     max_calls: int = MAX_CALLS,
     idle_s: float = IDLE_S,
+    ask: bool = False,
 ) -> Starlette:
     """``/mcp``, ``/v1/{Rpc}``, ``/healthz``, ``/readyz`` and ``/metrics`` over one server.
 
@@ -47,6 +49,7 @@ def build_app(
         max_body_bytes: largest request.
         max_calls: requests carried out at once; what comes beyond is turned away.
         idle_s: seconds that a request may wait for its caller to send or take something.
+        ask: refuse callers that bring no token of their own.
 
     Raises:
         InvalidArgumentError: an entry of `allowed_hosts` is no host name.
@@ -75,10 +78,12 @@ def build_app(
 
     figures = Metrics("siltstone_gateway")
 
-    async def metrics(_request: Request) -> Response:
+    async def metrics(request: Request) -> Response:
         """The gateway's figures and the server's, so that one target is enough to scrape."""
         try:
-            server_text, up = await memories.metrics(), 1
+            server_text, up = await client_for(memories, request).metrics(), 1
+        except (PermissionDeniedError, UnauthenticatedError) as error:
+            return error_answer(error)
         except Exception as error:
             server_text, up = "", 0
             understood(error)
@@ -98,6 +103,7 @@ def build_app(
         middleware=[
             Middleware(Watch, figures=figures, max_calls=max_calls, idle_s=idle_s),
             Middleware(BrowserGuard, hosts=hosts),
+            Middleware(CallerGuard, ask=ask),
         ],
         exception_handlers={HTTPException: _refused},
         lifespan=lambda _app: manager.run(),

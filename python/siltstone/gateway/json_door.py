@@ -15,6 +15,7 @@ from siltstone.errors import (
     UnimplementedError,
 )
 from siltstone.gateway.answers import error_answer, json_answer
+from siltstone.gateway.callers import client_for
 from siltstone.gateway.failures import understood
 from siltstone.operations import OPERATIONS
 
@@ -42,7 +43,7 @@ class JsonDoor:
             return _too_large(self._max_body_bytes)
         try:
             given = _parse(body)
-            response = await self._memories._call(rpc, given)
+            response = await client_for(self._memories, request)._call(rpc, given)
             return json_answer(to_data(response))
         except Exception as failure:
             return error_answer(understood(failure))

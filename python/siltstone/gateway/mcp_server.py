@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from siltstone.data import to_data
 from siltstone.errors import InvalidArgumentError, SiltstoneError
+from siltstone.gateway.callers import client_for
 from siltstone.gateway.failures import error_data, understood
 from siltstone.gateway.memory_tools import MEMORY_TOOLS
 from siltstone.gateway.schemas import Schema
@@ -60,7 +61,7 @@ def build_server(memories: Any, *, namespace: str = "default") -> Server[Any]:
         return listing
 
     async def call_tool(
-        _context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+        context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         tool = TOOLS.get(params.name)
         if tool is None:
@@ -75,7 +76,7 @@ def build_server(memories: Any, *, namespace: str = "default") -> Server[Any]:
         try:
             if "namespace" in tool.input_schema["properties"]:
                 arguments.setdefault("namespace", namespace)
-            result = await tool.run(memories, arguments)
+            result = await tool.run(client_for(memories, context.request), arguments)
             return types.CallToolResult(
                 content=[types.TextContent(text=tool.render(result))], structured_content=to_data(result)
             )

@@ -15,6 +15,7 @@ import uvicorn
 from siltstone import address as addresses
 from siltstone.client import AsyncClient
 from siltstone.errors import FailedPreconditionError, InternalError, InvalidArgumentError
+from siltstone.exposure import check_exposure, check_tls, is_local
 from siltstone.gateway.app import IDLE_S, MAX_BODY_BYTES, MAX_CALLS, build_app
 from siltstone.gateway.guard import check_hosts
 from siltstone.model import AGENT_ROLES
@@ -30,17 +31,24 @@ class Gateway:
     Args:
         server_address: of the gRPC server, as ``127.0.0.1:50051``. It need not be there yet.
         address: where to listen, as ``127.0.0.1:8765``; port 0 takes a free one.
-        token: shown to the server with every call.
+        token: shown to the server for callers that bring none of their own.
         allowed_hosts: names besides the loopback ones that it may be reached by.
         namespace: what a tool call that names no namespace means.
         timeout: seconds a call may take; ten times as long for those that look at a whole log.
         max_body_bytes, max_calls, idle_s: see `build_app`.
+        tls_cert, tls_key: PEM files for HTTPS; "": plain HTTP.
+        insecure: listen on an address that other machines reach without TLS, and without asking for a token.
+        tls_ca, tls_client_cert, tls_client_key: how it connects to the server, see `siltstone.Client`.
         connect: makes the client, entered in the gateway's own event loop; by default an `AsyncClient`.
 
     MCP calls come from agents and keep to `AGENT_ROLES`; the HTTP/JSON door has the caller's own roles.
 
+    Where other machines reach it, each caller brings a token of its own: the gateway's would be everybody's.
+
     Raises:
         InvalidArgumentError: `address` or `allowed_hosts` cannot be read.
+        FailedPreconditionError: (EXPOSED) other machines reach the address and there is no TLS;
+            (TLS_UNUSABLE) its files cannot be used.
     """
 
     def __init__(
@@ -55,12 +63,29 @@ class Gateway:
         max_body_bytes: int = MAX_BODY_BYTES,
         max_calls: int = MAX_CALLS,
         idle_s: float = IDLE_S,
+        tls_cert: str = "",
+        tls_key: str = "",
+        insecure: bool = False,
+        tls_ca: str = "",
+        tls_client_cert: str = "",
+        tls_client_key: str = "",
         connect: Callable[[], AbstractAsyncContextManager[Any]] | None = None,
     ) -> None:
         self.server_address = server_address
         self.address = address
         self._target = _target(address)
-        options: dict[str, Any] = {"token": token, "timeout": timeout}
+        with_tls = check_tls(tls_cert, tls_key)
+        # It asks for tokens itself, so callers are known as soon as there is TLS.
+        check_exposure(address, tls=with_tls, closed=True, insecure=insecure)
+        ask = not is_local(address) and not (insecure and token is None)
+        self._tls: dict[str, Any] = {"ssl_certfile": tls_cert, "ssl_keyfile": tls_key} if with_tls else {}
+        options: dict[str, Any] = {
+            "token": token,
+            "timeout": timeout,
+            "tls_ca": tls_ca,
+            "tls_client_cert": tls_client_cert,
+            "tls_client_key": tls_client_key,
+        }
         self._connect = connect or (lambda: AsyncClient(server_address, **options))
         self._connect_agent = connect or (lambda: AsyncClient(server_address, roles=AGENT_ROLES, **options))
         self._settings: dict[str, Any] = {
@@ -69,6 +94,7 @@ class Gateway:
             "max_body_bytes": max_body_bytes,
             "max_calls": max_calls,
             "idle_s": idle_s,
+            "ask": ask,
         }
         self._thread: threading.Thread | None = None
         self._server: uvicorn.Server | None = None
@@ -166,6 +192,7 @@ class Gateway:
                     lifespan="on",
                     ws="none",
                     timeout_graceful_shutdown=GRACE_SECONDS,
+                    **self._tls,
                 )
             )
             self._serving.set()
@@ -177,25 +204,14 @@ class Gateway:
 def serve_gateway(
     server_address: str = "127.0.0.1:50051",
     *,
-    address: str = "127.0.0.1:8765",
-    token: str | None = None,
-    allowed_hosts: Sequence[str] = (),
-    namespace: str = "default",
-    timeout: float = 60.0,
     on_start: Callable[[Gateway], None] | None = None,
+    **options: Any,
 ) -> None:
     """Serve until SIGINT or SIGTERM, then finish what is under way and return. Call it in the main thread.
 
     Takes and raises what `Gateway` does; `on_start` is called once it listens.
     """
-    gateway = Gateway(
-        server_address,
-        address=address,
-        token=token,
-        allowed_hosts=allowed_hosts,
-        namespace=namespace,
-        timeout=timeout,
-    )
+    gateway = Gateway(server_address, **options)
     asked_to_stop = threading.Event()
     handled = (signal.SIGINT, signal.SIGTERM)
     former = {number: signal.signal(number, lambda *_: asked_to_stop.set()) for number in handled}

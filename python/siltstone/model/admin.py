@@ -89,4 +89,5 @@ class Token:
     namespaces: list[str] = field(default_factory=list)
     roles: list[str] = field(default_factory=list)
     create_time: datetime | None = None
-    secret: str = ""  # only in the answer to its creation
+    revoke_time: datetime | None = None  # since when it is useless
+    secret: str = field(default="", repr=False)  # only in the answer to its creation

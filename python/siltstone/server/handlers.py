@@ -16,10 +16,10 @@ import grpc
 
 from siltstone.engine.call import Call
 from siltstone.errors import InvalidArgumentError, ResourceExhaustedError
-from siltstone.model import ROLES, check_roles
 from siltstone.operations import OPERATIONS, UNIMPLEMENTED, unimplemented
+from siltstone.server.callers import Callers
 from siltstone.server.failures import abort
-from siltstone.wire import METHODS, ROLES_HEADER, Method, from_proto, parse, to_proto
+from siltstone.wire import METHODS, Method, from_proto, parse, to_proto
 
 _CENTURY_S = 3.2e9
 
@@ -30,11 +30,13 @@ class Handlers:
     Args:
         engine: has a method for each operation: ``method(request, call) -> response``. Where requests are a
             stream it takes an iterator of them, where responses are one it returns an iterable.
+        callers: knows who calls.
         max_streams: how many streams may be open at once; each holds a worker for as long as it is open.
     """
 
-    def __init__(self, engine: Any, max_streams: int) -> None:
+    def __init__(self, engine: Any, callers: Callers, max_streams: int) -> None:
         self._engine = engine
+        self._callers = callers
         self._max_streams = max_streams
         self._streams = threading.BoundedSemaphore(max_streams)
 
@@ -99,9 +101,10 @@ class Handlers:
 
         def handle(stream: Iterable[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
             try:
-                call = _call(context)
+                call = self._call(context)
                 with self._stream():
                     for data in stream:
+                        call.still_valid()
                         yield _encode(method, search(_decode(method, data), call))
             except Exception as error:
                 abort(context, method.operation.rpc, error)
@@ -110,9 +113,28 @@ class Handlers:
 
     def _begin(self, method: Method, context: grpc.ServicerContext) -> tuple[Callable[..., Any], Call]:
         operation = method.operation
+        call = self._call(context)
         if operation.rpc in UNIMPLEMENTED:
             raise unimplemented(operation.rpc)
-        return getattr(self._engine, operation.method), _call(context)
+        return getattr(self._engine, operation.method), call
+
+    def _call(self, context: grpc.ServicerContext) -> Call:
+        """The circumstances of a call. UnauthenticatedError for want of a good token; DeadlineExceededError
+        when it waited for a worker past its deadline."""
+        left = context.time_remaining()
+        # Without a deadline gRPC's is at the end of time, not None.
+        endless = left is None or left > _CENTURY_S
+        caller = self._callers.of(context)
+        call = Call(
+            principal=caller.principal,
+            deadline=None if endless else time.monotonic() + left,
+            roles=caller.roles,
+            namespaces=caller.namespaces,
+            still_valid=caller.still_valid,
+            waiting=context.is_active,
+        )
+        call.remaining()
+        return call
 
     @contextmanager
     def _stream(self) -> Iterator[None]:
@@ -127,26 +149,6 @@ class Handlers:
             yield
         finally:
             self._streams.release()
-
-
-def _call(context: grpc.ServicerContext) -> Call:
-    """The circumstances of a call; DeadlineExceededError when it waited for a worker past its deadline."""
-    left = context.time_remaining()
-    # Without a deadline gRPC's is at the end of time, not None.
-    endless = left is None or left > _CENTURY_S
-    deadline = None if endless else time.monotonic() + left
-    call = Call(deadline=deadline, roles=_roles(context), waiting=context.is_active)
-    call.remaining()
-    return call
-
-
-def _roles(context: grpc.ServicerContext) -> frozenset[str]:
-    """All roles, since there are no tokens yet, less those the caller gives up."""
-    for name, value in context.invocation_metadata():
-        if name == ROLES_HEADER:
-            text = value if isinstance(value, str) else value.decode("ascii", "replace")
-            return check_roles(role.strip() for role in text.split(",") if role.strip())
-    return ROLES
 
 
 def _decode(method: Method, data: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""`serve`: a gRPC server over an engine, with health and reflection."""
+"""`serve`: a gRPC server over an engine, with health and reflection. Health is open to everybody."""
 
 import errno
 import socket
@@ -11,10 +11,14 @@ from grpc_reflection.v1alpha import reflection
 
 from siltstone import address as addresses
 from siltstone.errors import FailedPreconditionError, InvalidArgumentError
+from siltstone.exposure import check_exposure
+from siltstone.server.callers import Callers, Verifier
 from siltstone.server.handlers import Handlers
 from siltstone.server.interceptor import Interceptor
 from siltstone.server.open_calls import OpenCalls
 from siltstone.server.pool import Pool
+from siltstone.server.reflection_guard import ReflectionGuard
+from siltstone.server.tls import ServerTls, TlsFiles
 from siltstone.watching import Metrics
 from siltstone.wire import SERVICES
 
@@ -44,12 +48,17 @@ def serve(
     idle_s: float = IDLE_S,
     slow_call_s: float = SLOW_CALL_S,
     grace_s: float = GRACE_S,
+    tls: TlsFiles | None = None,
+    verifier: Verifier | None = None,
+    insecure: bool = False,
+    private_address: str = "",
 ) -> "Server":
     """Start serving an engine.
 
     Args:
-        engine: has a method for each operation, see `Handlers`; the caller closes it after `Server.stop`. The
-            server's figures go where its own are, `engine.metrics`.
+        engine: has a method for each operation, see `Handlers`, and its tokens (a `TokenBook`) as `tokens`;
+            the caller closes it after `Server.stop`. The server's figures go where its own are,
+            `engine.metrics`.
         address: host:port (port 0: any that is free) or unix:path.
         workers: calls carried out at once; many, since writers wait for the disk.
         max_waiting: calls that may wait for a worker; what comes beyond is RESOURCE_EXHAUSTED (OVERLOADED).
@@ -58,8 +67,15 @@ def serve(
         idle_s: seconds that a call may wait for its caller to send or take something; then it is cancelled.
         slow_call_s: seconds from which a call is logged as slow.
         grace_s: seconds that `Server.stop` lets running calls go on.
+        tls: files for TLS at `address`; None: none.
+        verifier: of tokens that another service issued.
+        insecure: listen on an address that other machines reach though there is no TLS or nobody is asked for
+            a token.
+        private_address: a unix:path to listen on besides, without TLS, for this process's own gateway.
 
     Raises:
+        FailedPreconditionError: (EXPOSED) other machines reach the address, see `insecure`; (TLS_UNUSABLE) a
+            file of `tls` cannot be used.
         FailedPreconditionError: the address is taken (ADDRESS_IN_USE) or cannot be had (ADDRESS_UNAVAILABLE).
         InvalidArgumentError: an argument is out of range.
     """
@@ -73,6 +89,10 @@ def serve(
         idle_s=idle_s,
         slow_call_s=slow_call_s,
         grace_s=grace_s,
+        tls=tls,
+        verifier=verifier,
+        insecure=insecure,
+        private_address=private_address,
     )
     server.start()
     return server
@@ -93,6 +113,10 @@ class Server:
         idle_s: float,
         slow_call_s: float,
         grace_s: float,
+        tls: TlsFiles | None = None,
+        verifier: Verifier | None = None,
+        insecure: bool = False,
+        private_address: str = "",
     ) -> None:
         for name, value in (
             ("workers", workers),
@@ -102,6 +126,12 @@ class Server:
         ):
             if value < 1:
                 raise InvalidArgumentError(f"{name}: {value} is out of range; give 1 or more", field=name)
+        _parts(address)
+        callers = Callers(engine.tokens, verifier)
+        closed = callers.closed or bool(tls and tls.client_ca)
+        check_exposure(address, tls=tls is not None, closed=closed, insecure=insecure)
+        self._tls = ServerTls(tls) if tls else None
+        self._private_address = private_address
         self.address = address
         self._grace_s = grace_s
         self._pool = Pool("grpc", workers, max_waiting)
@@ -114,7 +144,7 @@ class Server:
         self._health = health.HealthServicer()
         self._grpc = grpc.server(
             self._pool,
-            interceptors=[self._interceptor],
+            interceptors=[self._interceptor, ReflectionGuard(callers)],
             maximum_concurrent_rpcs=workers + max_waiting + _TURNED_AWAY_AT_ONCE,
             options=[
                 ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
@@ -124,7 +154,7 @@ class Server:
                 ("grpc.max_send_message_length", -1),
             ],
         )
-        handlers = Handlers(engine, max_streams=max(1, workers // 2))
+        handlers = Handlers(engine, callers, max_streams=max(1, workers // 2))
         for name, service in SERVICES.items():
             table = handlers.of(service.name)
             self._grpc.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, table),))
@@ -135,7 +165,9 @@ class Server:
 
     def start(self) -> None:
         """Listen and answer from now on."""
-        self.address = _bind(self._grpc, self.address)
+        self.address = _bind(self._grpc, self.address, self._tls)
+        if self._private_address:
+            _bind(self._grpc, self._private_address, None)
         self._grpc.start()
         for name in ("", *SERVICES):
             self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
@@ -161,25 +193,32 @@ class Server:
         return self._stopped.wait(timeout)
 
 
-def _bind(server: grpc.Server, address: str) -> str:
+def _bind(server: grpc.Server, address: str, tls: ServerTls | None) -> str:
     """Bind and return the address with the real port."""
-    host, port = "", None
-    if not addresses.is_unix(address):
-        try:
-            host, port = addresses.split(address)
-        except ValueError as error:
-            raise InvalidArgumentError(
-                f"address: {address!r}: {error}, or unix:path", field="address"
-            ) from None
+    host, port = _parts(address)
+    if port is not None:
         # First, since gRPC would log the failure in its own words.
         _probe(address, host, port)
     try:
-        bound = server.add_insecure_port(address)
+        if tls is None:
+            bound = server.add_insecure_port(address)
+        else:
+            bound = server.add_secure_port(address, tls.credentials)
     except RuntimeError:
         bound = 0
     if not bound:
         raise _unavailable(address, "see the log", taken=False)
     return address if port is None else addresses.join(host, bound)
+
+
+def _parts(address: str) -> tuple[str, int | None]:
+    """Host and port; "" and None for unix:path."""
+    if addresses.is_unix(address):
+        return "", None
+    try:
+        return addresses.split(address)
+    except ValueError as error:
+        raise InvalidArgumentError(f"address: {address!r}: {error}, or unix:path", field="address") from None
 
 
 def _probe(address: str, host: str, port: int) -> None:

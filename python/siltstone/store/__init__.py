@@ -4,7 +4,7 @@ from siltstone.store.checking import Checked, Problem, mend, problems, strays
 from siltstone.store.dumping import Chunk, Frozen, Replacement, build, entries_of
 from siltstone.store.keys import content_digest
 from siltstone.store.past import Past, PastRecord
-from siltstone.store.reader import Change, Reader, Vectors
+from siltstone.store.reader import Change, Created, Reader, Vectors
 from siltstone.store.records import AnswerRecord, NamespaceRecord
 from siltstone.store.redacting import ERASED_ANSWER
 from siltstone.store.store import Store, StoreInfo
@@ -18,6 +18,7 @@ __all__ = [
     "Change",
     "Checked",
     "Chunk",
+    "Created",
     "Frozen",
     "NamespaceRecord",
     "Past",

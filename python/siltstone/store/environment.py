@@ -66,6 +66,7 @@ _TABLES = (
     "audit",  # seq, place → AuditEvent without its note
     "audit_notes",  # namespace, id of a memory, seq, place → the note of that event
     "tokens",  # digest of the secret → Token
+    "created",  # digest of a principal → how many memories and namespaces it made
     "erased",  # id of an erased memory → time
     "erasing",  # namespace → nothing: files may still hold text that was erased from it
 )

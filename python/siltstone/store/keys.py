@@ -68,6 +68,11 @@ def source_digest(kind: str, id: str) -> bytes:
     return blake2b(f"{kind}\0{id}".encode(), digest_size=DIGEST_BYTES).digest()
 
 
+def principal(name: str) -> bytes:
+    """16 bytes for a caller, however long its name is."""
+    return blake2b(name.encode(), digest_size=DIGEST_BYTES).digest()
+
+
 def namespace(number: int) -> bytes:
     """Key of a namespace, and the prefix of everything in it."""
     return _U32.pack(number)

@@ -31,6 +31,7 @@ T = TypeVar("T")
 Vectors = NDArray[np.float32]
 
 _COUNTERS = struct.Struct(">QQQ")
+_CREATED = struct.Struct(">QQ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,12 @@ class Counters:
     floor: int = 0  # the change log is whole above this seq
 
 
+@dataclass(frozen=True, slots=True)
+class Created:
+    memories: int = 0
+    namespaces: int = 0
+
+
 class Reader:
     """A snapshot. Use it in the ``with`` that made it and in that thread only; its iterators end with it.
 
@@ -73,6 +80,7 @@ class Reader:
         self._txn = snapshot.txn
         self._unsaved = unsaved  # exposures that are not in the snapshot yet
         self._tables = snapshot.tables
+        self.sees: Callable[[str], bool] = lambda _: True
         self._namespaces: dict[int, NamespaceRecord | None] = {}
 
     @property
@@ -431,13 +439,14 @@ class Reader:
         """Numbers of the namespaces from which text was erased that files may still hold."""
         return [keys.parse_namespace(key) for key, _ in self._scan("erasing", values=False)]
 
-    def token(self, digest: bytes) -> Token | None:
-        """The token whose secret has this digest, without the secret."""
-        value = self._get("tokens", digest)
-        return None if value is None else records.decode(value, Token)
+    def tokens(self) -> list[tuple[bytes, Token]]:
+        """(digest of the secret, token) of all, revoked ones as well."""
+        return [(digest, records.decode(value, Token)) for digest, value in self._scan("tokens")]
 
-    def tokens(self) -> list[Token]:
-        return [records.decode(value, Token) for _, value in self._scan("tokens")]
+    def created_by(self, principal: str) -> Created:
+        """What a caller made in this store so far, whatever became of it."""
+        value = self._get("created", keys.principal(principal))
+        return Created(*_CREATED.unpack(value)) if value else Created()
 
     def entries(self, tables: Iterable[str] | None = None) -> dict[str, int]:
         """Entries of each of `tables`, of all by default."""

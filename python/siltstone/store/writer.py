@@ -18,7 +18,7 @@ from siltstone.store import keys, records
 from siltstone.store.environment import Snapshot
 from siltstone.store.ids import IdFactory
 from siltstone.store.pending import Entry, Pending
-from siltstone.store.reader import _COUNTERS, Change, Counters, Reader, Vectors
+from siltstone.store.reader import _COUNTERS, _CREATED, Change, Counters, Created, Reader, Vectors
 from siltstone.store.records import AnswerRecord, NamespaceRecord
 from siltstone.store.redacting import redact
 
@@ -58,6 +58,8 @@ class Writer(Reader):
 
     Attributes:
         principal: who asked for the operation; goes into the audit log.
+        sees: which namespaces, by name, are there for whoever asked.
+        created: what the operation made so far.
         now: time of this commit in UTC; later than that of every commit before, whatever the clock says.
     """
 
@@ -84,6 +86,7 @@ class Writer(Reader):
         self._audited = 0
         self._gone: list[int] = []
         self.principal = ""
+        self.created = Created()
         self.now = records.from_microseconds(self._time)
 
     @property
@@ -104,6 +107,7 @@ class Writer(Reader):
         record = NamespaceRecord(number, name, self.now)
         self._put("names", keys.name(name), keys.namespace(number))
         self._put_namespace(record)
+        self.created = replace(self.created, namespaces=self.created.namespaces + 1)
         return record
 
     def bind_model(self, namespace: int, model: str, dimension: int, *, replace_model: bool = False) -> None:
@@ -148,7 +152,9 @@ class Writer(Reader):
         )
         self._gone.append(number)
         if record.name in ALWAYS_THERE:
+            made = self.created
             self.create_namespace(record.name)
+            self.created = made
 
     # memories
 
@@ -208,6 +214,8 @@ class Writer(Reader):
             stored.embedding_dimension = namespace.embedding_dimension
         record = records.encode(stored)
 
+        if old is None:
+            self.created = replace(self.created, memories=self.created.memories + 1)
         if old and former:
             revision = Revision(revision=old.revision, update_time=self.now, reason=former, memory=old)
             self._put("revisions", keys.part(namespace.number, id, old.revision), records.encode(revision))
@@ -472,13 +480,23 @@ class Writer(Reader):
         self._put("tokens", digest, records.encode(stored))
         return stored
 
-    def delete_token(self, id: str) -> bool:
-        """Revoke the token with this id; False when there is none."""
-        for digest, value in list(self._scan("tokens")):
-            if records.decode(value, Token).id == id:
-                self._delete("tokens", digest)
-                return True
-        return False
+    def revoke_token(self, id: str) -> Token | None:
+        """Note that the token with this id is revoked, and since when; None when there is none. It stays in
+        the table: the audit log names it, and a store that ever had a token is open to nobody without one."""
+        for digest, token in self.tokens():
+            if token.id == id:
+                revoked = replace(token, revoke_time=token.revoke_time or self.now)
+                self._put("tokens", digest, records.encode(revoked))
+                return revoked
+        return None
+
+    def add_created(self, principal: str) -> Created:
+        """Add what this operation made to what the caller made before; the sum."""
+        before = self.created_by(principal)
+        total = Created(before.memories + self.created.memories, before.namespaces + self.created.namespaces)
+        if self.created != Created():
+            self._put("created", keys.principal(principal), _CREATED.pack(total.memories, total.namespaces))
+        return total
 
     def delete_tokens_besides(self, digests: Collection[bytes]) -> int:
         """Revoke every token but those under these digests; how many those were."""

@@ -64,20 +64,22 @@ class Backup(_message.Message):
     def __init__(self, name: _Optional[str] = ..., target: _Optional[str] = ..., seq: _Optional[int] = ..., size_bytes: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., new_bytes: _Optional[int] = ...) -> None: ...
 
 class Token(_message.Message):
-    __slots__ = ("id", "name", "namespaces", "roles", "create_time", "secret")
+    __slots__ = ("id", "name", "namespaces", "roles", "create_time", "secret", "revoke_time")
     ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     NAMESPACES_FIELD_NUMBER: _ClassVar[int]
     ROLES_FIELD_NUMBER: _ClassVar[int]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     SECRET_FIELD_NUMBER: _ClassVar[int]
+    REVOKE_TIME_FIELD_NUMBER: _ClassVar[int]
     id: str
     name: str
     namespaces: _containers.RepeatedScalarFieldContainer[str]
     roles: _containers.RepeatedScalarFieldContainer[str]
     create_time: _timestamp_pb2.Timestamp
     secret: str
-    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., namespaces: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[str]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., secret: _Optional[str] = ...) -> None: ...
+    revoke_time: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., namespaces: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[str]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., secret: _Optional[str] = ..., revoke_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListNamespacesRequest(_message.Message):
     __slots__ = ("page_size", "page_token")

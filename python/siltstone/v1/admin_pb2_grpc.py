@@ -112,7 +112,7 @@ class AdminServiceServicer:
     """
 
     def ListNamespaces(self, request, context):
-        """Returns a page of namespaces by name.
+        """Returns a page of the namespaces that the caller's token opens, and "public", by name.
         Errors: INVALID_ARGUMENT for a page_token of another list.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -205,14 +205,15 @@ class AdminServiceServicer:
 
     def CreateToken(self, request, context):
         """Makes a token; its secret is in this answer only.
-        Errors: INVALID_ARGUMENT for an unknown role.
+        Errors: INVALID_ARGUMENT for an unknown role or a pattern that is none. Like the other calls about tokens it
+        takes the role admin and a token for "**".
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListTokens(self, request, context):
-        """Returns a page of tokens without their secrets.
+        """Returns a page of tokens by their age without their secrets, revoked ones too.
         Errors: INVALID_ARGUMENT for a page_token of another list.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -220,7 +221,7 @@ class AdminServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RevokeToken(self, request, context):
-        """Makes a token invalid at once.
+        """Makes a token invalid at once, for streams that are open too; again: changes nothing.
         Errors: NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

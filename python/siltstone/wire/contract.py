@@ -22,6 +22,10 @@ ROLES_HEADER = "siltstone-roles"
 """Metadata by which a caller keeps to some of its roles, with commas between them; it can gain none."""
 
 
+CALLER_HEADER = "siltstone-caller"
+"""Metadata by which a gateway says from which address came what it passes on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """An operation on the wire. `path` is what gRPC calls it by."""
