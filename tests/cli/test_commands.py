@@ -64,8 +64,6 @@ CLIENT_COMMANDS: list[tuple[list[str], str, Any]] = [
 ]
 
 UNIMPLEMENTED_COMMANDS = [
-    ["export", "out.jsonl"],
-    ["import", "log.json"],
     ["reembed", "usem3"],
 ]
 

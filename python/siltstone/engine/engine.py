@@ -1,8 +1,9 @@
 """The engine: opens a data directory and answers every operation of `siltstone.operations`.
 
 Its chapters stand on one another: core ← writing ← searching ← memories ← looking_back ← tasks ← admin ←
-erasing ← verifying ← auditing ← backing_up ← token_keeping; before each operation stands the guard. Each
-operation has one rhythm: decode → think without locks → one transaction → one apply → encode.
+erasing ← verifying ← auditing ← backing_up ← token_keeping ← exporting ← importing; before each operation
+stands the guard. Each operation has one rhythm: decode → think without locks → one transaction → one apply →
+encode.
 """
 
 from datetime import timedelta
@@ -14,6 +15,7 @@ from siltstone.engine.backups import BackupKeeper
 from siltstone.engine.call import Call
 from siltstone.engine.collections import Collections
 from siltstone.engine.guard import guarded
+from siltstone.engine.importing import Importing
 from siltstone.engine.jobs import JobRunner
 from siltstone.engine.past import PastIndex
 from siltstone.engine.ranking import Ranking
@@ -30,7 +32,7 @@ TASKS_EVERY_S = 60.0  # between rounds of the task keeper
 
 
 @guarded
-class Engine(TokenKeeping):
+class Engine(Importing):
     """Every operation takes its request and a `Call`, and returns its response. Safe for many threads."""
 
     @classmethod

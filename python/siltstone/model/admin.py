@@ -75,7 +75,7 @@ class AuditEvent:
     namespace: str
     memory_id: str  # "" where it is about the namespace
     # created | merged | updated | superseded | conflict | invalidated | restored | unlinked | worked |
-    # failed | confirmed | refuted | erased | expired | namespace_deleted
+    # failed | confirmed | refuted | imported | erased | expired | namespace_deleted
     action: str
     principal: str = ""
     note: str = ""  # what a person said; it goes with the memory

@@ -89,6 +89,11 @@ class Reader:
         return self._number(b"seq")
 
     @property
+    def time(self) -> datetime:
+        """When the last commit in this snapshot was made."""
+        return records.from_microseconds(self._number(b"clock"))
+
+    @property
     def store_id(self) -> bytes:
         """16 bytes that no other store has, but copies of this one."""
         return self._get("meta", b"id") or b""
@@ -148,6 +153,29 @@ class Reader:
             return []
         found = self._scan("revisions", keys.member(number, raw))
         return [records.decode(value, Revision) for _, value in found]
+
+    def revisions_after(self, id: str, revision: int) -> Iterator[Revision]:
+        """Of `revisions`, those behind a number."""
+        raw = keys.parse_id(id)
+        number = self._owner(raw)
+        if number is not None:
+            start = keys.part(number, raw, revision + 1)
+            for _, value in self._scan("revisions", keys.member(number, raw), start=start):
+                yield records.decode(value, Revision)
+
+    def revision(self, id: str, revision: int) -> Revision | None:
+        """The former state of this number."""
+        raw = keys.parse_id(id)
+        number = self._owner(raw)
+        value = None if number is None else self._get("revisions", keys.part(number, raw, revision))
+        return None if value is None else records.decode(value, Revision)
+
+    def former_vectors(self, id: str, revision: int) -> bytes | None:
+        """The vectors that this former state was the last to have, as they lie on disk; None where the next
+        state had them too, b"" where it had none."""
+        raw = keys.parse_id(id)
+        number = self._owner(raw)
+        return None if number is None else self._get("former_vectors", keys.part(number, raw, revision))
 
     def newest_revisions(self, id: str, *, limit: int, max_bytes: int) -> tuple[list[Revision], bool]:
         """The newest of `revisions`, oldest first: at most `limit`, and of at most `max_bytes` as they lie on

@@ -232,6 +232,51 @@ class Writer(Reader):
         self.audit_memory(stored, action or (former or "updated" if old else "created"), note)
         return stored
 
+    def import_memory(self, memory: Memory, vectors: Vectors) -> None:
+        """Store a memory as another store had it, its id, times and revision too. Its namespace must be there
+        and bound to the model of the vectors.
+
+        Raises:
+            AlreadyExistsError: (ID_TAKEN) the id is that of something else, or is there.
+            FailedPreconditionError: (ERASED) it was erased here.
+        """
+        namespace = self._named(memory.namespace)
+        id = keys.parse_id(memory.id)
+        if self._get("erased", id) is not None:
+            raise FailedPreconditionError(
+                f"id: {memory.id} was erased here and does not come back", reason="ERASED", field="id"
+            )
+        if self._owner(id) is not None:
+            raise AlreadyExistsError(f"id: {memory.id} is taken", reason="ID_TAKEN", field="id")
+        stored = replace(
+            memory,
+            id=keys.format_id(id),
+            embedding_model=namespace.embedding_model,
+            embedding_dimension=namespace.embedding_dimension,
+        )
+        key = keys.member(namespace.number, id)
+        packed = _pack_vectors(vectors, namespace)
+        self._put("memories", key, records.encode(stored))
+        self._put("owners", id, keys.namespace(namespace.number))
+        self._put("vectors", key, packed)
+        self._follow_content(namespace.number, id, None, stored)
+        if stored.source is not None:
+            self._note_source(key, stored.source)
+        self._touch(namespace.number, id)
+        self.audit_memory(stored, "imported")
+
+    def import_revision(self, id: str, revision: Revision, packed: bytes | None) -> None:
+        """Store a former state of an imported memory; `packed` as `Reader.former_vectors` gives it."""
+        raw = keys.parse_id(id)
+        number = self._named(revision.memory.namespace).number
+        key = keys.part(number, raw, revision.revision)
+        self._put("revisions", key, records.encode(revision))
+        if packed is not None:
+            self._put("former_vectors", key, packed)
+        if revision.memory.source is not None:
+            self._note_source(keys.member(number, raw), revision.memory.source)
+        self._touch(number, raw)
+
     def erase_memory(self, id: str) -> bool:
         """Remove a memory with its vectors, revisions and content hash, and note its id in the ledger of the
         erased. False when there is none. Files may hold its text until they are made anew: `erasing` tells.
@@ -540,7 +585,8 @@ class Writer(Reader):
                 gone = self._first_keys(table, key, left)
                 for member in gone:
                     self._txn.delete(member, db=self._tables[table])
-                    if table in _MEMBER_TABLES:
+                    # An import may have given the id to a namespace of the same name meanwhile.
+                    if table in _MEMBER_TABLES and self._get("owners", member[4:]) == key:
                         self._txn.delete(member[4:], db=self._tables["owners"])
                     if table == "jobs":
                         self._txn.delete(member[4:], db=self._tables["waiting"])
