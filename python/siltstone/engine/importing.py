@@ -11,7 +11,7 @@ import numpy as np
 
 from siltstone.embed.passages import embedded_texts
 from siltstone.engine.call import Call
-from siltstone.engine.committing import dimension_mismatch
+from siltstone.engine.committing import CALLER_MODEL, dimension_mismatch
 from siltstone.engine.core import TRIES
 from siltstone.engine.export_format import (
     MAX_LINE_BYTES,
@@ -40,7 +40,6 @@ from siltstone.engine.validate import (
     check_tags,
     invalid,
 )
-from siltstone.engine.writing import CALLER_MODEL
 from siltstone.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
