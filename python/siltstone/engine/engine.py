@@ -21,7 +21,6 @@ from siltstone.engine.past import PastIndex
 from siltstone.engine.ranking import Ranking
 from siltstone.engine.sweeper import Sweeper
 from siltstone.engine.task_keeper import TaskKeeper
-from siltstone.engine.token_keeping import TokenKeeping
 from siltstone.engine.tokens import TokenBook
 from siltstone.errors import FailedPreconditionError
 from siltstone.llm import open_extractor
