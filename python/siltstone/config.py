@@ -261,6 +261,12 @@ class Settings:
     max_batch: int = _setting(1000, _whole(1, 100_000), "most drafts in one write")
     max_top_k: int = _setting(10_000, _whole(1, 10_000), "largest top_k of a search")
     max_filter_depth: int = _setting(16, _whole(1, 16), "how deep filters may stand inside one another")
+    max_filter_values: int = _setting(
+        10_000, _whole(1, 1_000_000), "most tags, ids and other values in one filter"
+    )
+    max_batch_hits: int = _setting(
+        100_000, _whole(1, 10_000_000), "most hits that all searches of one call may ask for together"
+    )
     max_tags: int = _setting(64, _whole(1, 1000), "most tags, tools or attributes of one memory")
     max_namespaces: int | None = _setting(
         None, _whole(2, 2**32), "most namespaces of the store, default and public included; no limit"

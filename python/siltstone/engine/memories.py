@@ -188,6 +188,8 @@ class Memories(Searching):
     def check_forget(self, request: ForgetMemoriesRequest) -> None:
         if bool(request.ids) == (request.filter is not None):
             raise invalid("ids", "give either ids or a filter" + (", not both" if request.ids else ""))
+        if request.ids:
+            check_batch(request.ids, self.settings, "ids")
         if request.filter is not None:
             check_filter(request.filter, self.settings, "filter")
             if filters.is_empty(request.filter):

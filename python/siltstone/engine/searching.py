@@ -66,6 +66,14 @@ class Searching(Writing):
         self, request: BatchSearchMemoriesRequest, call: Call
     ) -> BatchSearchMemoriesResponse:
         check_batch(request.requests, self.settings, "requests")
+        asked = sum(DEFAULT_TOP_K if r.top_k is None else r.top_k for r in request.requests)
+        if asked > self.settings.max_batch_hits:
+            raise invalid(
+                "requests",
+                f"ask for {asked:,} hits together; at most {self.settings.max_batch_hits:,} in one call "
+                "(max_batch_hits), split it or lower top_k",
+                "BATCH_TOO_LARGE",
+            )
         fields = [f"requests[{i}]." for i in range(len(request.requests))]
         return BatchSearchMemoriesResponse(results=self._search(request.requests, call, fields))
 
@@ -85,12 +93,14 @@ class Searching(Writing):
             try:
                 answers = self._answers(plans, specs, call)
                 started = time.perf_counter()
-                results = [
-                    SearchResult()
-                    if answer is None
-                    else self.ranking.result(plan.request, plan.top_k, answer, call)
-                    for plan, answer in zip(plans, answers, strict=True)
-                ]
+                results = []
+                for plan, answer in zip(plans, answers, strict=True):
+                    call.remaining()
+                    results.append(
+                        SearchResult()
+                        if answer is None
+                        else self.ranking.result(plan.request, plan.top_k, answer, call)
+                    )
                 read_us = _microseconds_since(started)
                 break
             except (KeyError, NotFoundError):
@@ -257,6 +267,8 @@ def _check_request(request: SearchRequest, settings: Settings, field: str) -> No
         )
     if request.task_id:
         check_label(request.task_id, f"{field}task_id")
+    if request.namespaces:
+        check_batch(request.namespaces, settings, f"{field}namespaces")
     if request.filter is not None:
         check_filter(request.filter, settings, f"{field}filter")
     if request.max_tokens is not None:

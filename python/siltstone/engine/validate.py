@@ -252,6 +252,12 @@ def check_filter(filter: Filter, settings: Settings, field: str, depth: int = 1)
             f"nested deeper than {settings.max_filter_depth} levels (max_filter_depth)",
             "FILTER_TOO_DEEP",
         )
+    if depth == 1 and (values := _values(filter, settings.max_filter_depth)) > settings.max_filter_values:
+        raise invalid(
+            field,
+            f"holds {values:,} values; at most {settings.max_filter_values:,} allowed (max_filter_values)",
+            "FILTER_TOO_LARGE",
+        )
     for i, id in enumerate(filter.ids):
         check_id(id, f"{field}.ids[{i}]")
     for name, condition in filter.attributes.items():
@@ -262,6 +268,23 @@ def check_filter(filter: Filter, settings: Settings, field: str, depth: int = 1)
         check_filter(filter.not_, settings, f"{field}.not", depth + 1)
     for i, part in enumerate(filter.any_of):
         check_filter(part, settings, f"{field}.any_of[{i}]", depth + 1)
+
+
+def _values(filter: Filter, depth: int) -> int:
+    """How many values a filter compares with, down to `depth` levels, since deeper ones are refused."""
+    lists: tuple[Sequence[object], ...] = (
+        filter.tags_any,
+        filter.tags_all,
+        filter.task_type,
+        filter.tools_used,
+        filter.outcome,
+        filter.verification,
+        filter.memory_type,
+        filter.ids,
+        list(filter.attributes),
+    )
+    inner = [*filter.any_of, *([filter.not_] if filter.not_ else [])] if depth else []
+    return sum(map(len, lists)) + len(inner) + sum(_values(part, depth - 1) for part in inner)
 
 
 def resolve_weights(request: SearchRequest, field: str) -> Weights:

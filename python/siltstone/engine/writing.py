@@ -54,7 +54,10 @@ class Writing(Core):
         """Think about the drafts now; the operation returned commits them. The policy is the server's unless
         another is given."""
         policy = policy or Policy.of(self.settings)
-        screened = [policy.screened_draft(d, f"drafts[{i}]") for i, d in enumerate(request.drafts)]
+        screened = []
+        for i, draft in enumerate(request.drafts):
+            call.remaining()
+            screened.append(policy.screened_draft(draft, f"drafts[{i}]"))
         fitted = [fit_content(draft, self.settings) for draft, _ in screened]
         request = replace(request, drafts=[draft for draft, _ in fitted])
         seq, namespace = 0, None
@@ -66,6 +69,7 @@ class Writing(Core):
         model, all_vectors = self._vectors(request.drafts, namespace, call)
         thoughts = []
         for (draft, original_bytes), (_, masked), vectors in zip(fitted, screened, all_vectors, strict=True):
+            call.remaining()
             memory = self._memory(draft, request, original_bytes)
             memory.flags = policy.flags_of(memory)
             judged = draft.on_duplicate is not OnDuplicate.KEEP
@@ -97,6 +101,7 @@ class Writing(Core):
             bound = CALLER_MODEL
         passages: list[list[str]] = []
         for i, draft in enumerate(drafts):
+            call.remaining()
             if draft.vector is None:
                 self.check_model(bound, namespace, f"drafts[{i}].vector")
             passages.append(
