@@ -7,7 +7,13 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from siltstone.hindsight.secrets import is_placeholder, is_secret_name, named_secrets, secret_spans
+from siltstone.hindsight.secrets import (
+    is_placeholder,
+    is_secret_name,
+    named_secrets,
+    secret_spans,
+    told_secrets,
+)
 from siltstone.model import ExtractedLesson, Trajectory
 
 MASK = "***"
@@ -33,7 +39,7 @@ class Masker:
             for end in (
                 (text,) if len(text) <= 2 * _MAX_SCANNED else (text[:_MAX_SCANNED], text[-_MAX_SCANNED:])
             ):
-                for start, stop in secret_spans(end):
+                for start, stop in told_secrets(end):
                     values.update(_told(end[start:stop].strip()))
         # The longest first: a secret may contain another.
         forms = {form for value in values for form in _forms(value)}
