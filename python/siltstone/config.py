@@ -286,6 +286,11 @@ class Settings:
     map_size: int | None = _setting(
         None, _size, "address space reserved for the store; 64 GiB on 64-bit Linux, 1 GiB elsewhere; it grows"
     )
+    index_memory: int | None = _setting(
+        None,
+        _size,
+        "memory the indexes may take; beyond it those unused for longest leave it; half of the machine's",
+    )
     hindsight_workers: int = _setting(1, _whole(0, 64), "threads that look back over finished tasks; 0: none")
     hindsight_attempts: int = _setting(5, _whole(1, 100), "tries before a hindsight job counts as failed")
     hindsight_every: int = _setting(

@@ -54,6 +54,7 @@ def test_every_setting_can_come_from_each_source(tmp_path: Path, name: str) -> N
         "embedding_merge_threshold": ("0.25", 0.25, 0.25),
         "max_message_bytes": ("3 MiB", 3 << 20, 3 << 20),
         "max_content_bytes": ("3k", 3 << 10, 3 << 10),
+        "index_memory": ("2GiB", "2GiB", 2 << 30),
         "map_size": ("2GiB", "2GiB", 2 << 30),
         "log_level": ("DEBUG", "debug", "debug"),
         "log_format": ("JSON", "json", "json"),

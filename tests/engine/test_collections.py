@@ -9,8 +9,9 @@ from siltstone.config import Settings
 from siltstone.engine import collections
 from siltstone.engine.collections import Collections
 from siltstone.local import Local
+from siltstone.model import IndexProgress
 from siltstone.rust_core import Index
-from siltstone.store import Change
+from siltstone.store import Change, NamespaceRecord
 
 HASHING = Settings(embedding_model="hashing")
 
@@ -79,11 +80,13 @@ def test_a_namespace_deleted_while_its_collection_is_built_leaves_none(
     mem.engine.collections.reset(gone)
     build = Collections._build
 
-    def deleting(self: Collections, index: Index, number: int, dimension: int) -> int:
+    def deleting(
+        self: Collections, index: Index, namespace: NamespaceRecord, progress: IndexProgress | None = None
+    ) -> int:
         if before:
-            delete_without_waiting(mem, number)
-        seq = build(self, index, number, dimension)
-        delete_without_waiting(mem, number)
+            delete_without_waiting(mem, namespace.number)
+        seq = build(self, index, namespace, progress)
+        delete_without_waiting(mem, namespace.number)
         return seq
 
     monkeypatch.setattr(Collections, "_build", deleting)

@@ -63,6 +63,9 @@ class Admin(Tasks):
             names = {r.name for r in records}
             waiting = sum(1 for job in reader.jobs(states=OPEN_STATES) if job.namespace in names)
         info = self.store.info()
+        numbers = {r.number for r in records}
+        loaded = [s for number, s in self.collections.statuses().items() if number in numbers]
+        index_bytes, indexed = sum(s.bytes for s in loaded), sum(s.memories for s in loaded)
         return Stats(
             namespaces=len(records),
             memories=memories,
@@ -71,7 +74,10 @@ class Admin(Tasks):
             # These two tell how much others write.
             seq=info.seq if call.namespaces.whole else 0,
             store_bytes=info.file_bytes if call.namespaces.whole else 0,
-            index_bytes=sum(self.collections.bytes(r.number) for r in records),
+            index_bytes=index_bytes,
+            indexes_loaded=len(loaded),
+            index_bytes_per_memory=index_bytes / indexed if indexed else 0.0,
+            building=[progress for progress in self.collections.building() if progress.namespace in names],
             embedding_model=self.embedder.model,
             embedding_dimension=self.embedder.dimension,
             version=release(),

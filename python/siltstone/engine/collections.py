@@ -2,18 +2,23 @@
 
 The store calls `apply` after every commit, in the order of `seq`. A collection that is not ready misses
 nothing: what it needs is in the change log, or else in the store itself. Anything wrong with it is mended by
-dropping it; the next `ready` builds it again.
+dropping it; the next `ready` builds it again. When all take more memory than they may, those that were not
+used for longest are saved and leave it; one with few memories is not worth a file, it is built again as fast.
 """
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from siltstone.engine.memory_budget import MemoryBudget, half_of_memory
 from siltstone.errors import NotFoundError, UnavailableError
-from siltstone.rust_core import Index
+from siltstone.model import IndexProgress
+from siltstone.rust_core import CollectionStatus, Index
 from siltstone.store import Change, NamespaceRecord, Reader, Store
 from siltstone.store.records import to_microseconds
 
@@ -24,46 +29,77 @@ _CHUNK = 1000  # memories handed to the core at a time while rebuilding
 _SNAPSHOT_AFTER = 10_000  # commits applied since the last snapshot that make a new one worth its writing
 _SNAPSHOT_EVERY_S = 30.0
 _LOADS = 5  # tries: a collection may be reset while it is loaded
+_FEW = 64  # memories of a collection that is not saved when it leaves memory
+_FEW_SAVED_AT_CLOSE = (
+    256  # collections of fewer memories: each costs a sync now and a look at its file at start
+)
+_PROGRESS_EVERY_S = 5.0  # between lines of the log about a collection that is being built
 
 
 class Collections:
-    """Loads, feeds and saves the collections of one `Index`."""
+    """Loads, feeds and saves the collections of one `Index`.
 
-    def __init__(self, directory: Path) -> None:
+    Args:
+        memory: bytes that all together may take; None for half of what the machine has.
+    """
+
+    def __init__(self, directory: Path, memory: int | None = None) -> None:
         self.index = Index(str(directory))
+        self.budget = MemoryBudget(half_of_memory() if memory is None else memory)
         self._directory = directory
+        self._building: dict[int, IndexProgress] = {}
         self._store: Store | None = None
         self._ready: dict[int, int] = {}  # namespace number → seq of its snapshot on disk
         self._births: dict[int, int] = {}  # namespace number → when it was made, for `_Label`
         self._apply_lock = threading.Lock()  # held by whoever changes collections
         self._load_locks: dict[int, threading.Lock] = {}
+        self._save_lock = threading.Lock()  # or one's snapshot could get another's label
         self._stop = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="siltstone-snapshots", daemon=True)
 
     def start(self, store: Store) -> None:
         self._store = store
         with store.read() as reader:
-            seq = reader.seq
-            births = {record.number: to_microseconds(record.create_time) for record in reader.namespaces()}
-        for file in self._directory.glob("*.*"):
-            number = file.name.split(".")[0]
-            if number.isdecimal():
-                label = _read_label(self._directory, int(number))
-                # Now, before this store has commits that the snapshot's store had under the same numbers.
-                if label is None or label.birth != births.get(int(number)) or label.seq > seq:
-                    try:
-                        file.unlink(missing_ok=True)
-                    except OSError as error:
-                        log.warning("%s cannot be deleted: %s", file, error)
+            for file in self._directory.glob("*.*"):
+                number = file.name.split(".")[0]
+                if number.isdecimal():
+                    label = _read_label(self._directory, int(number))
+                    record = reader.numbered(int(number))
+                    # Now, before this store has commits that the snapshot's store had under the same numbers.
+                    if (
+                        label is None
+                        or record is None
+                        or label.birth != to_microseconds(record.create_time)
+                        or label.seq > reader.seq
+                    ):
+                        try:
+                            file.unlink(missing_ok=True)
+                        except OSError as error:
+                            log.warning("%s cannot be deleted: %s", file, error)
         self._keeper.start()
 
+    @contextmanager
+    def held(self, namespaces: Collection[NamespaceRecord]) -> Iterator[bool]:
+        """Make namespaces searchable, and keep them in memory until the end; whether all are `ready`."""
+        with self.budget.holding([namespace.number for namespace in namespaces]):
+            there = [self.ready(namespace) for namespace in namespaces]
+            yield all(there)
+
     def ready(self, namespace: NamespaceRecord) -> bool:
-        """Make the namespace searchable. False when nothing was ever written to it, or it was deleted."""
-        number, dimension = namespace.number, namespace.embedding_dimension
-        if number in self._ready:
+        """Make the namespace searchable. False when nothing was ever written to it, or it was deleted. Unless
+        it is `held` it may leave memory at any time, as if it had been reset."""
+        self.budget.use(namespace.number)
+        if namespace.number in self._ready:
             return True
-        if not dimension:
+        if not namespace.embedding_dimension or not self._loaded(namespace):
+            self.budget.gone(namespace.number)
             return False
+        self._make_room()
+        return True
+
+    def _loaded(self, namespace: NamespaceRecord) -> bool:
+        """Load or build the collection, unless another thread does. False when the namespace was deleted."""
+        number = namespace.number
         with self._apply_lock:
             load_lock = self._load_locks.setdefault(number, threading.Lock())
         with load_lock:
@@ -103,12 +139,22 @@ class Collections:
         with self._apply_lock:
             self._drop(number)
 
-    def bytes(self, number: int) -> int:
-        """Memory the collection takes; 0 while it is not loaded."""
-        try:
-            return self.index.status(number).bytes
-        except KeyError:
-            return 0
+    def statuses(self) -> dict[int, CollectionStatus]:
+        """Those in memory, by number; their sizes are noted."""
+        found = {}
+        for number in list(self._ready):
+            try:
+                found[number] = self.index.status(number)
+            except KeyError:
+                continue  # dropped meanwhile
+            self.budget.measured(number, found[number].bytes)
+            if number not in self._ready:
+                self.budget.gone(number)
+        return found
+
+    def building(self) -> list[IndexProgress]:
+        """The collections that are being built from the store, and how far."""
+        return list(self._building.values())
 
     def loaded(self) -> int:
         """How many collections are loaded."""
@@ -116,18 +162,17 @@ class Collections:
 
     def loaded_bytes(self) -> int:
         """Memory that all of them take."""
-        return sum(self.bytes(number) for number in list(self._ready))
+        return sum(status.bytes for status in self.statuses().values())
 
     def agrees(self, namespace: NamespaceRecord) -> bool:
         """Whether the index equals one made from the store alone, both at the same commit."""
         assert self._store is not None
         number = namespace.number
         try:
-            self.ready(namespace)
             other = Index(None)
-            seq = self._build(other, number, namespace.embedding_dimension)
+            seq = self._build(other, namespace)
             # The index may lag behind the store by what the applier has in hand: it waits here meanwhile.
-            with self._apply_lock, self._store.read() as reader:
+            with self.held([namespace]), self._apply_lock, self._store.read() as reader:
                 if number not in self._ready:
                     return True  # deleted, or reset and to be rebuilt
                 current = self.index.status(number).applied_seq
@@ -140,10 +185,16 @@ class Collections:
             return True  # deleted meanwhile
 
     def close(self) -> None:
-        """Save what changed since its last snapshot."""
+        """Save what changed since its last snapshot; of those with few memories the first ones."""
         self._stop.set()
         self._keeper.join()
-        self._snapshot(pending=1)
+        few = 0
+        for number, status in self.statuses().items():
+            if status.memories < _FEW:
+                few += 1
+                if few > _FEW_SAVED_AT_CLOSE:
+                    continue
+            self._save(number, pending=1)
 
     def _load(self, namespace: NamespaceRecord) -> None:
         assert self._store is not None
@@ -161,7 +212,12 @@ class Collections:
                 current = _catch_up(reader, self.index, number, applied)
         if not current:
             applied = -1
-            self._build(self.index, number, dimension)
+            progress = IndexProgress(namespace=namespace.name)
+            self._building[number] = progress
+            try:
+                self._build(self.index, namespace, progress)
+            finally:
+                del self._building[number]
         with self._apply_lock:
             # Commits that came meanwhile; the applier waits here, so none is missed between the two.
             with self._store.read() as reader:
@@ -169,11 +225,17 @@ class Collections:
                     raise RuntimeError(f"the change log ends before the rebuilt index of namespace {number}")
             self._births[number] = birth
             self._ready[number] = -1 if applied is None else applied
+            self.budget.measured(number, self.index.status(number).bytes)
 
-    def _build(self, index: Index, number: int, dimension: int) -> int:
+    def _build(self, index: Index, namespace: NamespaceRecord, progress: IndexProgress | None = None) -> int:
+        """Make a collection from the store; the commit it stands at."""
         assert self._store is not None
+        number, dimension = namespace.number, namespace.embedding_dimension
+        told = time.monotonic()
         with self._store.read() as reader:
             seq = reader.seq
+            if progress is not None:
+                progress.total = reader.count_memories(number)
             # The chunks are numbered below 0, where no commit is; the last step is to the commit itself.
             try:
                 index.create(number, dimension, _BELOW_ALL_COMMITS)
@@ -181,12 +243,23 @@ class Collections:
                 log.warning("the snapshot of namespace %d cannot be deleted: %s", number, error)
             for i, chunk in enumerate(_chunks(reader.scan_records(number), _CHUNK), start=1):
                 index.apply(number, _BELOW_ALL_COMMITS + i, chunk, [])
+                if progress is not None:
+                    progress.done += len(chunk)
+                    if time.monotonic() - told > _PROGRESS_EVERY_S:
+                        told = time.monotonic()
+                        log.info(
+                            "the index of %r is built from the store: %d of %d memories",
+                            namespace.name,
+                            progress.done,
+                            progress.total,
+                        )
             index.apply(number, seq, [], [])
         return seq
 
     def _drop(self, number: int) -> None:
         """Never fails: what cannot be deleted is no reason to refuse a commit or a search."""
         self._ready.pop(number, None)
+        self.budget.gone(number)
         try:
             # First, since a snapshot without its label is not used.
             _label_path(self._directory, number).unlink(missing_ok=True)
@@ -203,25 +276,59 @@ class Collections:
         self._births.pop(number, None)
         self._load_locks.pop(number, None)
 
-    def _keep(self) -> None:
-        while not self._stop.wait(_SNAPSHOT_EVERY_S):
-            self._snapshot(pending=_SNAPSHOT_AFTER)
-
-    def _snapshot(self, pending: int) -> None:
-        for number, saved in list(self._ready.items()):
+    def _make_room(self) -> None:
+        for number in self.budget.surplus():
+            with self._apply_lock:
+                load_lock = self._load_locks.get(number)
+            if load_lock is None or not load_lock.acquire(blocking=False):
+                continue  # deleted, or it is being loaded again
             try:
-                if self.index.status(number).applied_seq - saved >= pending:
-                    applied = self.index.snapshot(number)
-                    with self._apply_lock:
-                        if number in self._ready:
-                            # Labelled last: a crash in between leaves a snapshot without its label, which
-                            # is not used.
-                            _write_label(self._directory, number, _Label(self._births[number], applied))
-                            self._ready[number] = applied
+                self._let_go(number)
             except KeyError:
                 continue  # dropped meanwhile
-            except OSError:
-                log.exception("the index of namespace %d could not be saved; it is rebuilt at need", number)
+            finally:
+                load_lock.release()
+
+    def _let_go(self, number: int) -> None:
+        """Save a collection and take it out of memory, unless it is held or changed meanwhile."""
+        few = self.index.status(number).memories < _FEW
+        if not few:
+            self._save(number, pending=1)
+        with self._apply_lock, self.budget.lock:
+            status = self.index.status(number)
+            saved = self._ready.get(number)
+            if saved is None or self.budget.held(number) or not (few or status.applied_seq == saved):
+                return
+            del self._ready[number], self._births[number]
+            self.budget.gone(number)
+            self.index.drop(number)
+
+    def _keep(self) -> None:
+        while not self._stop.wait(_SNAPSHOT_EVERY_S):
+            for number in self.statuses():
+                self._save(number, pending=_SNAPSHOT_AFTER)
+            self._make_room()
+
+    def _save(self, number: int, pending: int) -> None:
+        """Write a snapshot where at least `pending` commits came since the last. Searches go on meanwhile."""
+        with self._save_lock:
+            self._save_alone(number, pending)
+
+    def _save_alone(self, number: int, pending: int) -> None:
+        try:
+            saved = self._ready[number]
+            if self.index.status(number).applied_seq - saved >= pending:
+                applied = self.index.snapshot(number)
+                with self._apply_lock:
+                    if number in self._ready:
+                        # Labelled last: a crash in between leaves a snapshot without its label, which is not
+                        # used.
+                        _write_label(self._directory, number, _Label(self._births[number], applied))
+                        self._ready[number] = applied
+        except KeyError:
+            pass  # dropped meanwhile
+        except OSError:
+            log.exception("the index of namespace %d could not be saved; it is rebuilt at need", number)
 
 
 @dataclass(frozen=True, slots=True)

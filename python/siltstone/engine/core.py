@@ -115,8 +115,9 @@ class Core:
             if not record.embedding_dimension:
                 return nothing
             try:
-                if self.collections.ready(record):
-                    return question(record.number)
+                with self.collections.held([record]) as there:
+                    if there:
+                        return question(record.number)
             except KeyError:
                 pass  # its index was reset, or it was deleted meanwhile: the next look at the store tells
         raise UnavailableError(f"namespace {namespace!r} changed faster than it could be read; try again")

@@ -62,7 +62,7 @@ class Engine(Importing):
         reranker = open_reranker(settings)
         try:
             path.mkdir(parents=True, exist_ok=True)
-            collections = Collections(path / "index")
+            collections = Collections(path / "index", settings.index_memory)
         except OSError as error:
             raise FailedPreconditionError(
                 f"data: {path} cannot be a data directory ({error.strerror or error}); give a directory that "

@@ -83,25 +83,23 @@ class Searching(Writing):
         for _ in range(TRIES):
             with self.store.read() as reader:
                 plans = [self._plan(reader, r, field) for r, field in zip(requests, fields, strict=True)]
-            for namespace in {
-                n.number: n for plan in plans if plan.request.as_of is None for n in plan.namespaces
-            }.values():
-                self.collections.ready(namespace)
+            present = [n for plan in plans if plan.request.as_of is None for n in plan.namespaces]
             embed_us = self._embed(plans, fields)
             call.remaining()
             specs = [self._spec(plan, field) for plan, field in zip(plans, fields, strict=True)]
             try:
-                answers = self._answers(plans, specs, call)
-                started = time.perf_counter()
-                results = []
-                for plan, answer in zip(plans, answers, strict=True):
-                    call.remaining()
-                    results.append(
-                        SearchResult()
-                        if answer is None
-                        else self.ranking.result(plan.request, plan.top_k, answer, call)
-                    )
-                read_us = _microseconds_since(started)
+                with self.collections.held({n.number: n for n in present}.values()):
+                    answers = self._answers(plans, specs, call)
+                    started = time.perf_counter()
+                    results = []
+                    for plan, answer in zip(plans, answers, strict=True):
+                        call.remaining()
+                        results.append(
+                            SearchResult()
+                            if answer is None
+                            else self.ranking.result(plan.request, plan.top_k, answer, call)
+                        )
+                    read_us = _microseconds_since(started)
                 break
             except (KeyError, NotFoundError):
                 continue  # a memory or namespace was deleted or an index reset meanwhile: the next plan knows

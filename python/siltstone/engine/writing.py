@@ -152,9 +152,10 @@ class Writing(Core):
         # The first passage decides which memories are looked at; then the whole texts are compared.
         packed = b"".join(np.ascontiguousarray(thoughts[i].vectors[0], dtype="<f4").tobytes() for i in wanted)
         try:
-            if not self.collections.ready(namespace):
-                return
-            found = self.collections.index.nearest(namespace.number, packed, LOOKED_AT)
+            with self.collections.held([namespace]) as there:
+                if not there:
+                    return
+                found = self.collections.index.nearest(namespace.number, packed, LOOKED_AT)
         except (KeyError, NotFoundError):
             return  # deleted meanwhile, and with it all that could be near
         with self.store.read() as reader:

@@ -33,6 +33,15 @@ class Namespace:
 
 
 @dataclass(slots=True, kw_only=True)
+class IndexProgress:
+    """An index that is being built from the store, and how many memories of how many are in it."""
+
+    namespace: str
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
 class Stats:
     namespaces: int = 0
     memories: int = 0
@@ -44,6 +53,9 @@ class Stats:
     embedding_model: str = ""
     embedding_dimension: int = 0
     version: str = ""
+    indexes_loaded: int = 0
+    index_bytes_per_memory: float = 0.0  # of the indexes in memory; 0 while there is none
+    building: list[IndexProgress] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)

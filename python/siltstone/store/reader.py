@@ -105,6 +105,10 @@ class Reader:
         number = self._get("names", keys.name(name))
         return self._namespace(keys.parse_namespace(number)) if number else None
 
+    def numbered(self, number: int) -> NamespaceRecord | None:
+        """The namespace of this number; None when there is none or it was deleted."""
+        return self._namespace(number)
+
     def namespaces(self) -> list[NamespaceRecord]:
         """All that are not deleted, by name in the order of its UTF-8."""
         found = [self._namespace(keys.parse_namespace(value)) for _, value in self._scan("names")]

@@ -24,7 +24,7 @@ class Namespace(_message.Message):
     def __init__(self, name: _Optional[str] = ..., memories: _Optional[int] = ..., embedding_model: _Optional[str] = ..., embedding_dimension: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Stats(_message.Message):
-    __slots__ = ("namespaces", "memories", "tasks", "jobs_waiting", "seq", "store_bytes", "index_bytes", "embedding_model", "embedding_dimension", "version")
+    __slots__ = ("namespaces", "memories", "tasks", "jobs_waiting", "seq", "store_bytes", "index_bytes", "embedding_model", "embedding_dimension", "version", "indexes_loaded", "index_bytes_per_memory", "building")
     NAMESPACES_FIELD_NUMBER: _ClassVar[int]
     MEMORIES_FIELD_NUMBER: _ClassVar[int]
     TASKS_FIELD_NUMBER: _ClassVar[int]
@@ -35,6 +35,9 @@ class Stats(_message.Message):
     EMBEDDING_MODEL_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_DIMENSION_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    INDEXES_LOADED_FIELD_NUMBER: _ClassVar[int]
+    INDEX_BYTES_PER_MEMORY_FIELD_NUMBER: _ClassVar[int]
+    BUILDING_FIELD_NUMBER: _ClassVar[int]
     namespaces: int
     memories: int
     tasks: int
@@ -45,7 +48,20 @@ class Stats(_message.Message):
     embedding_model: str
     embedding_dimension: int
     version: str
-    def __init__(self, namespaces: _Optional[int] = ..., memories: _Optional[int] = ..., tasks: _Optional[int] = ..., jobs_waiting: _Optional[int] = ..., seq: _Optional[int] = ..., store_bytes: _Optional[int] = ..., index_bytes: _Optional[int] = ..., embedding_model: _Optional[str] = ..., embedding_dimension: _Optional[int] = ..., version: _Optional[str] = ...) -> None: ...
+    indexes_loaded: int
+    index_bytes_per_memory: float
+    building: _containers.RepeatedCompositeFieldContainer[IndexProgress]
+    def __init__(self, namespaces: _Optional[int] = ..., memories: _Optional[int] = ..., tasks: _Optional[int] = ..., jobs_waiting: _Optional[int] = ..., seq: _Optional[int] = ..., store_bytes: _Optional[int] = ..., index_bytes: _Optional[int] = ..., embedding_model: _Optional[str] = ..., embedding_dimension: _Optional[int] = ..., version: _Optional[str] = ..., indexes_loaded: _Optional[int] = ..., index_bytes_per_memory: _Optional[float] = ..., building: _Optional[_Iterable[_Union[IndexProgress, _Mapping]]] = ...) -> None: ...
+
+class IndexProgress(_message.Message):
+    __slots__ = ("namespace", "done", "total")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    done: int
+    total: int
+    def __init__(self, namespace: _Optional[str] = ..., done: _Optional[int] = ..., total: _Optional[int] = ...) -> None: ...
 
 class Backup(_message.Message):
     __slots__ = ("name", "target", "seq", "size_bytes", "create_time", "new_bytes")
