@@ -107,7 +107,14 @@ def extractor(server: ChatServer) -> Iterator[Callable[..., ModelExtractor]]:
         pauses: list[float] = []
         given = {"timeout_s": 20.0, "max_input_tokens": 5000, "max_output_tokens": 1000, **settings}
         endpoint = ChatEndpoint("tiny", base_url=server.base_url, api_key=KEY)
-        made.append(ModelExtractor(endpoint, budget=TokenBudget(daily), pause=pauses.append, **given))
+        made.append(
+            ModelExtractor(
+                endpoint,
+                budget=TokenBudget(daily),
+                pause=lambda seconds, check: pauses.append(seconds),
+                **given,
+            )
+        )
         made[-1].pauses = pauses  # type: ignore[attr-defined]
         return made[-1]
 

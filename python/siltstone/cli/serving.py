@@ -135,6 +135,7 @@ def _server(context: Context, private_address: str = "") -> "Iterator[Server]":
             with _metrics(context, engine.metrics):
                 yield server
         finally:
+            engine.jobs.stop()  # who waits for one is told at once, and does not use up the grace
             server.stop()
     finally:
         engine.close()

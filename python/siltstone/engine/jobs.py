@@ -14,10 +14,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from siltstone.errors import FailedPreconditionError, SiltstoneError, UnavailableError
+from siltstone.hindsight import Check, unwatched
 from siltstone.model import OPEN_STATES, Hindsight, HindsightJob, JobState, JobTrigger, Task
 from siltstone.store import Store, Writer
 
 log = logging.getLogger(__name__)
+
+_LOOK_S = 1.0  # between two looks whether somebody still waits for a job
 
 Keep = Callable[[Writer], Hindsight]
 # What another try cannot mend.
@@ -53,6 +56,15 @@ class Control:
     def reached(self, share: float) -> None:
         """So much (0..1) is done; JobStopped when there is no use in going on."""
         self._runner.note_progress(self._id, share)
+
+    def check(self) -> None:
+        """JobStopped when there is no use in going on."""
+        if not self.wanted():
+            raise JobStopped
+
+    def wanted(self) -> bool:
+        """Whether there is use in going on."""
+        return self._runner.wants(self._id)
 
 
 class JobRunner:
@@ -115,11 +127,16 @@ class JobRunner:
                 self._waiting[job.id] = _Entry(due, number, job.id, job.task_id)
                 self._changed.notify_all()
 
-    def close(self) -> None:
-        """End as soon as the jobs in hand can stop; they and what waits stay in the store."""
+    def stop(self) -> None:
+        """Begin no more and let the jobs in hand end soon; they and what waits stay in the store. Who waits for
+        one is told."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
+
+    def close(self) -> None:
+        """`stop`, and wait for the jobs in hand."""
+        self.stop()
         for thread in self._threads:
             if thread.is_alive():
                 thread.join()
@@ -134,10 +151,17 @@ class JobRunner:
                 field="wait",
             )
 
-    def wait(self, id: str, timeout: float | None) -> bool:
-        """Until the job is done, failed or cancelled; False when the time is over first."""
-        with self._changed:
-            done = self._changed.wait_for(lambda: self._stopping or not self._open(id), timeout)
+    def wait(self, id: str, timeout: float | None, check: Check = unwatched) -> bool:
+        """Until the job is done, failed or cancelled; False when the time is over first. `check` is asked every
+        second; what it raises ends the waiting."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = _LOOK_S if until is None else min(_LOOK_S, until - time.monotonic())
+            with self._changed:
+                done = self._changed.wait_for(lambda: self._stopping or not self._open(id), max(0.0, left))
+            if done or left < _LOOK_S:
+                break
+            check()
         if self._stopping and self._open(id):
             raise UnavailableError(f"the service is stopping; job {id} runs at its next start")
         return done
@@ -155,8 +179,12 @@ class JobRunner:
 
     def note_progress(self, id: str, share: float) -> None:
         self._progress[id] = share
-        if self._stopping or not self._open(id):
+        if not self.wants(id):
             raise JobStopped
+
+    def wants(self, id: str) -> bool:
+        """Whether a job in hand is to go on: it was not cancelled, and the service does not end."""
+        return not self._stopping and self._open(id)
 
     def _open(self, id: str) -> bool:
         with self._store.read() as reader:
@@ -207,6 +235,9 @@ class JobRunner:
         except JobStopped:
             self._store.commit(lambda writer: _put_back(writer, id))
         except SiltstoneError as error:
+            if error.reason == "CALLER_GONE":  # it was stopped inside of a call
+                self._store.commit(lambda writer: _put_back(writer, id))
+                return None
             hopeless = error.status == "INVALID_ARGUMENT" or error.reason in _HOPELESS
             return self._failed(job, str(error), hopeless)
         except Exception as error:

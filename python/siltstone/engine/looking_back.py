@@ -23,6 +23,8 @@ from siltstone.engine.validate import (
 )
 from siltstone.errors import DeadlineExceededError, FailedPreconditionError, InvalidArgumentError
 from siltstone.hindsight import (
+    MAX_BYTES,
+    Check,
     Extractor,
     Reading,
     numbered,
@@ -57,6 +59,7 @@ from siltstone.summary import shorten
 
 _SUMMARY_TOKENS = 400
 _MOST_MEMORIES = 1000  # whose ids a task keeps
+_ANSWER_S = 1.0  # for the answer to get back
 _READ, _EXTRACTED, _EMBEDDED = 0.1, 0.7, 0.9  # progress of a job
 
 
@@ -67,7 +70,7 @@ class LookingBack(Memories):
     def summarize_trajectory(self, request: SummarizeTrajectoryRequest, call: Call) -> Hindsight:
         self._check_look_back(request)
         answer: Hindsight | None = self.answered("SummarizeTrajectory", request, call)
-        return answer or self._look_back(request, _reading(request), call)
+        return answer or self._look_back(request, _reading(request, call.remaining), call)
 
     def stream_trajectory(self, chunks: Iterator[TrajectoryChunk], call: Call) -> Hindsight:
         """As `summarize_trajectory`, for a log that comes in parts: only its steps are kept in memory."""
@@ -78,7 +81,7 @@ class LookingBack(Memories):
                 "options", "has a trajectory or data of its own; send the log in data of the chunks"
             )
         self._check_look_back(options)
-        reading = _read(_lines(chain([first], chunks)), options)
+        reading = _read(_lines(chain([first], chunks), call.remaining), options, call.remaining)
         request = replace(options, trajectory=reading.trajectory)
         answer: Hindsight | None = self.answered("SummarizeTrajectory", request, call)
         return answer or self._look_back(request, reading, call)
@@ -92,9 +95,9 @@ class LookingBack(Memories):
 
     def _look_back(self, request: SummarizeTrajectoryRequest, reading: Reading, call: Call) -> Hindsight:
         trajectory = reading.trajectory
-        hindsight = self._extracted(trajectory, call.remaining())
+        hindsight = self._extracted(trajectory, call.remaining(), call.remaining)
         hindsight.skipped, hindsight.skipped_count = reading.skipped, reading.skipped_count
-        self._summarize(hindsight, trajectory, request.max_tokens)
+        self._summarize(hindsight, trajectory, request.max_tokens, call.remaining)
         if request.dry_run or not hindsight.lessons:
             return hindsight
         evidence = trajectory_digest(trajectory)
@@ -107,9 +110,9 @@ class LookingBack(Memories):
 
         return self.write("SummarizeTrajectory", request, call, operation)
 
-    def _extracted(self, trajectory: Trajectory, timeout: float | None) -> Hindsight:
+    def _extracted(self, trajectory: Trajectory, timeout: float | None, check: Check) -> Hindsight:
         """What was asked to be remembered, then what the extractor finds."""
-        extraction = self.extractor.extract(trajectory, timeout)
+        extraction = self.extractor.extract(trajectory, timeout, check)
         return Hindsight(
             lessons=[*remembered_lessons(trajectory), *extraction.lessons],
             outcome=trajectory.outcome,
@@ -118,8 +121,10 @@ class LookingBack(Memories):
             flags=extraction.flags,
         )
 
-    def _summarize(self, hindsight: Hindsight, trajectory: Trajectory, max_tokens: int | None) -> None:
-        text, hindsight.steps = summarize_folded(trajectory, hindsight.lessons)
+    def _summarize(
+        self, hindsight: Hindsight, trajectory: Trajectory, max_tokens: int | None, check: Check
+    ) -> None:
+        text, hindsight.steps = summarize_folded(trajectory, hindsight.lessons, check)
         hindsight.summary = shorten(text, max_tokens or _SUMMARY_TOKENS)
         hindsight.summary_tokens = rust_core.count_tokens(hindsight.summary)
 
@@ -166,9 +171,14 @@ class LookingBack(Memories):
         return self.wait_for_job(job.id, call) if wait else job
 
     def wait_for_job(self, id: str, call: Call) -> HindsightJob:
-        if not self.jobs.wait(id, call.remaining()):
+        left = call.remaining()
+        # The answer must reach the caller before its own clock gives up, or it would not know of the job.
+        until = None if left is None else left - min(_ANSWER_S, left / 10)
+        if not self.jobs.wait(id, until, call.remaining):
             raise DeadlineExceededError(
-                f"hindsight job {id} was not done in time; it goes on, ask for it by its id"
+                f"wait: hindsight job {id} was not done in time; it goes on: ask for it by its id",
+                reason="JOB_GOES_ON",
+                field="wait",
             )
         return self._job(id)
 
@@ -228,14 +238,15 @@ class LookingBack(Memories):
             format="task",
         )
         control.reached(_READ)
-        hindsight = self._extracted(trajectory, None)
+        hindsight = self._extracted(trajectory, None, control.check)
         if task.status is TaskStatus.RUNNING:
             hindsight.lessons = [lesson for lesson in hindsight.lessons if holds_already(lesson)]
-        self._summarize(hindsight, trajectory, None)
+        self._summarize(hindsight, trajectory, None, control.check)
         control.reached(_EXTRACTED)
         drafts = drafts_of(hindsight, trajectory, f"task:{task.id}", task.id, self.settings.max_tags)
         replace_outdated(drafts, former)
-        write = self._writing_lessons(drafts, task.namespace, task.id, Call()) if drafts else None
+        call = Call(waiting=control.wanted)
+        write = self._writing_lessons(drafts, task.namespace, task.id, call) if drafts else None
         control.reached(_EMBEDDED)
 
         def keep(writer: Writer) -> Hindsight:
@@ -249,13 +260,13 @@ class LookingBack(Memories):
         return keep
 
 
-def _reading(request: SummarizeTrajectoryRequest) -> Reading:
+def _reading(request: SummarizeTrajectoryRequest, check: Check) -> Reading:
     if request.trajectory is not None and request.data:
         raise invalid("trajectory", "give trajectory or data, not both")
     if request.trajectory is None:
         if not request.data.strip():
             raise invalid("trajectory", "is missing; give a trajectory, or a log in data")
-        return _read(request.data, request)
+        return _read(request.data, request, check)
     trajectory = replace(
         request.trajectory,
         goal=request.goal or request.trajectory.goal,
@@ -266,9 +277,9 @@ def _reading(request: SummarizeTrajectoryRequest) -> Reading:
     return Reading(trajectory=numbered(trajectory), skipped=[])
 
 
-def _read(source: str | Iterator[bytes], request: SummarizeTrajectoryRequest) -> Reading:
+def _read(source: str | Iterator[bytes], request: SummarizeTrajectoryRequest, check: Check) -> Reading:
     try:
-        return read_trajectory(source, goal=request.goal, outcome=request.outcome)
+        return read_trajectory(source, goal=request.goal, outcome=request.outcome, check=check)
     except InvalidArgumentError as error:
         # The reader names places in the log, or the log itself; the caller knows it as `data`.
         inside = "" if error.field in ("", "source") else f".{error.field}"
@@ -276,14 +287,20 @@ def _read(source: str | Iterator[bytes], request: SummarizeTrajectoryRequest) ->
         raise invalid(f"data{inside}", problem, error.reason) from None
 
 
-def _lines(chunks: Iterable[TrajectoryChunk]) -> Iterator[bytes]:
-    """The lines of a log that was cut anywhere."""
+def _lines(chunks: Iterable[TrajectoryChunk], check: Check) -> Iterator[bytes]:
+    """The lines of a log that was cut anywhere. Of one above the largest the reader takes, its beginning: the
+    reader refuses it, and memory stays bounded."""
     rest: list[bytes] = []  # of the line that is not whole yet; joined once, however many chunks it takes
+    size = 0
     for chunk in chunks:
+        check()
         *whole, last = chunk.data.split(b"\n")
         for line in whole:
             yield b"".join([*rest, line, b"\n"])
             rest.clear()
-        rest.append(last)
+            size = 0
+        if size <= MAX_BYTES:
+            rest.append(last)
+            size += len(last)
     if any(rest):
         yield b"".join(rest)

@@ -14,9 +14,13 @@ from siltstone.hindsight.remembering import asks_to_remember, is_note, remembere
 from siltstone.hindsight.rendering import lesson_text, summarize_folded, summarize_run
 from siltstone.hindsight.run import numbered
 from siltstone.hindsight.state import block_start, derive_state, essential_goal, step_line
+from siltstone.hindsight.untrusted import MAX_BYTES
+from siltstone.hindsight.watching import Check, seldom, unwatched
 
 __all__ = [
     "EXTRACTOR",
+    "MAX_BYTES",
+    "Check",
     "Extraction",
     "Extractor",
     "Reading",
@@ -31,8 +35,10 @@ __all__ = [
     "numbered",
     "read_trajectory",
     "remembered_lessons",
+    "seldom",
     "step_line",
     "summarize_folded",
     "summarize_run",
     "trajectory_digest",
+    "unwatched",
 ]

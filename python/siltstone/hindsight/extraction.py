@@ -10,22 +10,23 @@ from siltstone.hindsight.quoting import Piece
 from siltstone.hindsight.run import Run, is_success, numbered
 from siltstone.hindsight.service import is_service, service_lessons
 from siltstone.hindsight.signals import gave_up, is_bare_claim, is_courtesy, is_question
+from siltstone.hindsight.watching import Check, unwatched
 from siltstone.model import ExtractedLesson, Outcome, Role, Trajectory
 
 EXTRACTOR = "rules/1"
 _MOST_LESSONS = 8
 
 
-def look_back(trajectory: Trajectory) -> list[ExtractedLesson]:
+def look_back(trajectory: Trajectory, check: Check = unwatched) -> list[ExtractedLesson]:
     """The lessons of a trajectory, by rules, without an LLM.
 
     Each field is made of words of the log and names the steps that prove it; what the log does not support
     stays empty. A run with a goal and an action yields at least one lesson, unless it ends with an error and
     a bare "fixed it"; one without anything usable yields none. Fields are at most about 60 (problem, root
     cause) and 120 words (solution). Secrets are masked. The same trajectory always gives the same lessons,
-    the most telling first.
+    the most telling first. `check` is asked now and then; what it raises ends the work.
     """
-    run = Run(numbered(trajectory))
+    run = Run(numbered(trajectory), check)
     if run.outcome is Outcome.UNKNOWN and not is_service(run) and _gave_up(run):
         run.outcome = Outcome.FAILURE
     fixes = find_fixes(run)
@@ -43,12 +44,12 @@ def look_back(trajectory: Trajectory) -> list[ExtractedLesson]:
     return _distinct(lessons or _whole_run(run, fixes))[:_MOST_LESSONS]
 
 
-def observed_outcome(trajectory: Trajectory) -> Outcome:
+def observed_outcome(trajectory: Trajectory, check: Check = unwatched) -> Outcome:
     """How a run ended by its own log: SUCCESS where the answer was graded right, or the check that failed was
     seen to pass after a change; FAILURE where it was graded wrong, the agent gave up, or the log ends in an
     error; else UNKNOWN. A service dialogue tells neither: customers thank for the wrong booking, and a
     refusal may be what the rules demand."""
-    run = Run(numbered(trajectory))
+    run = Run(numbered(trajectory), check)
     answer = run.answer_step
     if answer is not None and answer.result.strip() in {"Answer is CORRECT", "Answer is INCORRECT"}:
         return Outcome.FAILURE if run.failed(answer) else Outcome.SUCCESS

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from siltstone.hindsight.extraction import EXTRACTOR, look_back
 from siltstone.hindsight.instructions import flags_of
+from siltstone.hindsight.watching import Check, unwatched
 from siltstone.model import ExtractedLesson, Trajectory
 
 
@@ -20,8 +21,11 @@ class Extraction:
 class Extractor(Protocol):
     """Finds the lessons of a run. Safe for many threads; the trajectory is not changed."""
 
-    def extract(self, trajectory: Trajectory, timeout: float | None = None) -> Extraction:
-        """`timeout` is in seconds; None leaves it to the extractor."""
+    def extract(
+        self, trajectory: Trajectory, timeout: float | None = None, check: Check = unwatched
+    ) -> Extraction:
+        """`timeout` is in seconds; None leaves it to the extractor. `check` is asked several times a second;
+        what it raises ends the work at once, a question to a model included."""
         ...
 
     def close(self) -> None: ...
@@ -30,8 +34,10 @@ class Extractor(Protocol):
 class Rules:
     """The rules, which need nothing and nobody."""
 
-    def extract(self, trajectory: Trajectory, timeout: float | None = None) -> Extraction:
-        return Extraction(look_back(trajectory), EXTRACTOR, flags_of(trajectory))
+    def extract(
+        self, trajectory: Trajectory, timeout: float | None = None, check: Check = unwatched
+    ) -> Extraction:
+        return Extraction(look_back(trajectory, check), EXTRACTOR, flags_of(trajectory))
 
     def close(self) -> None:
         pass

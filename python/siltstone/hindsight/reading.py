@@ -1,16 +1,17 @@
 """Reading a log: its format is found from the data itself, lines are read one by one."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import chain, islice
 from typing import Any
 
 from siltstone.errors import InvalidArgumentError
-from siltstone.hindsight.adapters import KNOWN, Log, Skipped, adapter_of, holds_a_run, log_of, unwatched
+from siltstone.hindsight.adapters import KNOWN, Log, Skipped, adapter_of, holds_a_run, log_of
 from siltstone.hindsight.adapters.mcp_calls import MARKDOWN_START, read_markdown
 from siltstone.hindsight.extraction import observed_outcome
 from siltstone.hindsight.untrusted import MAX_BYTES, check_text, invalid, outcome_of, read_json
+from siltstone.hindsight.watching import Check, seldom, unwatched
 from siltstone.model import Outcome, Role, Trajectory
 
 _HEAD = 50  # lines that are looked at to tell the format
@@ -33,7 +34,7 @@ def read_trajectory(
     *,
     goal: str = "",
     outcome: Outcome | None = None,
-    check: Callable[[], None] = unwatched,
+    check: Check = unwatched,
 ) -> Reading:
     """Turn a log into a trajectory.
 
@@ -43,7 +44,7 @@ def read_trajectory(
             read line by line and only its steps are kept. Never a path. At most 20,000 steps.
         goal: what the run was for; by default what the log says, or its first user message.
         outcome: how it ended; by default what the log says, else what can be seen in it, else UNKNOWN.
-        check: called before each entry; what it raises ends the reading.
+        check: asked now and then; what it raises ends the reading.
 
     Raises:
         InvalidArgumentError: an unknown format, nothing readable, or a malformed entry, naming the place.
@@ -52,7 +53,7 @@ def read_trajectory(
     if not isinstance(goal, str):
         raise invalid("goal", f"expected text, got {type(goal).__name__}")
     check_text(goal, "goal")
-    skipped = Skipped()
+    skipped, check = Skipped(), seldom(check)
     log = _log(source, skipped)
     adapter = adapter_of(log) if log is not None else None
     if log is None or adapter is None:
@@ -78,7 +79,7 @@ def read_trajectory(
     if outcome is not None:
         trajectory.outcome = outcome_of(outcome, "outcome")
     elif found.outcome is None:
-        trajectory.outcome = observed_outcome(trajectory)
+        trajectory.outcome = observed_outcome(trajectory, check)
     return Reading(trajectory, skipped.told(), skipped.count)
 
 

@@ -3,6 +3,7 @@
 from siltstone.hindsight.folding import FoldedStep, fold_run
 from siltstone.hindsight.quoting import cut, is_chinese
 from siltstone.hindsight.run import Run, numbered
+from siltstone.hindsight.watching import Check, unwatched
 from siltstone.model import ExtractedLesson, Lesson, Outcome, Trajectory
 
 _ENGLISH = ("Problem: ", "Unsolved: ", "Root cause: ", "Solution: ")
@@ -37,9 +38,11 @@ def summarize_run(trajectory: Trajectory, lessons: list[ExtractedLesson]) -> str
     return summarize_folded(trajectory, lessons)[0]
 
 
-def summarize_folded(trajectory: Trajectory, lessons: list[ExtractedLesson]) -> tuple[str, int]:
+def summarize_folded(
+    trajectory: Trajectory, lessons: list[ExtractedLesson], check: Check = unwatched
+) -> tuple[str, int]:
     """`summarize_run`, and how many steps the run has after folding."""
-    run = Run(numbered(trajectory))
+    run = Run(numbered(trajectory), check)
     folded = fold_run(run)
     chinese = run.chinese
     goal = run.masker.mask(cut(" ".join(run.goal.split()), 60))

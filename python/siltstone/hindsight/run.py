@@ -13,6 +13,7 @@ from siltstone.hindsight.masking import Masker
 from siltstone.hindsight.quoting import CJK, Piece, cut, is_chinese, sentences, window, word_count
 from siltstone.hindsight.signals import is_courtesy
 from siltstone.hindsight.untrusted import rising
+from siltstone.hindsight.watching import Check, seldom, unwatched
 from siltstone.model import Outcome, Role, Step, Trajectory
 
 _BOILERPLATE = [
@@ -41,20 +42,26 @@ _RESTATED = 0.7  # share of a goal's words that quotes must hold to prove it
 class Run:
     """One trajectory with what the rules ask of it, each worked out once."""
 
-    def __init__(self, trajectory: Trajectory) -> None:
+    def __init__(self, trajectory: Trajectory, check: Check = unwatched) -> None:
+        """`check` is asked now and then; what it raises ends the work."""
+        self._check = seldom(check)
         self.trajectory = trajectory
         self.steps = trajectory.steps
         self.outcome = trajectory.outcome
         self.masker = Masker(trajectory)
         self.actions = [step for step in self.steps if step.tool and not is_thinking(step)]
-        self._failed = {
-            step.number: step.is_error
-            or result_failed(step.result, reading=is_reading(step.tool, command_of(step)))
-            for step in self.steps
-        }
+        self._failed = {step.number: self._judged(step) for step in self.steps}
         self.flagged = set(flagged_steps(trajectory))
         self._place = {step.number: place for place, step in enumerate(self.actions)}
-        self._signatures = {step.number: signature(step) for step in self.actions}
+        self._signatures = {step.number: self._signed(step) for step in self.actions}
+
+    def _judged(self, step: Step) -> bool:
+        self._check()
+        return step.is_error or result_failed(step.result, reading=is_reading(step.tool, command_of(step)))
+
+    def _signed(self, step: Step) -> frozenset[str]:
+        self._check()
+        return signature(step)
 
     @property
     def last_number(self) -> int:
@@ -105,6 +112,7 @@ class Run:
 
     def said(self, step: Step) -> list[str]:
         """The sentences an agent said in a step, thoughts written through a thinking tool included."""
+        self._check()
         if step.role is not Role.AGENT:
             return []
         found = sentences(step.text)

@@ -1,5 +1,6 @@
 """One question to ``POST {base_url}/chat/completions``, answered in JSON, in a bounded time."""
 
+import asyncio
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,6 +9,8 @@ import httpx2
 
 from siltstone.errors import InvalidArgumentError
 from siltstone.hindsight.untrusted import read_json
+from siltstone.hindsight.watching import Check, unwatched
+from siltstone.llm.background import Background
 
 _MAX_BODY = 4 << 20  # bytes; an answer of 32,000 tokens is under 200 kB
 _FORMATS = ("json_schema", "json_object", "plain")
@@ -63,10 +66,18 @@ class ChatEndpoint:
         self._url = str(url)
         self._key = api_key
         self._dialect = _Dialect()
-        self._client = httpx2.Client(headers={"Authorization": f"Bearer {api_key}"} if api_key else {})
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client: httpx2.AsyncClient | None = None  # belongs to the background's loop
+        self._background = Background("siltstone-llm")
 
     def complete(
-        self, messages: list[Message], *, schema: dict[str, Any], max_tokens: int, deadline: float
+        self,
+        messages: list[Message],
+        *,
+        schema: dict[str, Any],
+        max_tokens: int,
+        deadline: float,
+        check: Check = unwatched,
     ) -> Completion:
         """Ask once, at temperature 0, for JSON of `schema`.
 
@@ -76,13 +87,15 @@ class ChatEndpoint:
         Args:
             max_tokens: of the answer.
             deadline: on the clock of `time.monotonic`.
+            check: asked ten times a second; what it raises closes the connection and ends the call.
 
         Raises:
             ChatError: no answer in time, a refusal, or an answer that is none.
         """
         dialect = self._dialect
         while True:
-            status, body, wait_s = self._post(self._payload(messages, schema, max_tokens, dialect), deadline)
+            payload = self._payload(messages, schema, max_tokens, dialect)
+            status, body, wait_s = self._background.run(self._post(payload, deadline), check)
             if status == 200:
                 self._dialect = dialect
                 return _completion(body)
@@ -94,7 +107,12 @@ class ChatEndpoint:
             dialect = easier
 
     def close(self) -> None:
-        self._client.close()
+        self._background.close(self._disconnect())
+
+    async def _disconnect(self) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
 
     def _payload(
         self, messages: list[Message], schema: dict[str, Any], max_tokens: int, dialect: _Dialect
@@ -110,23 +128,27 @@ class ChatEndpoint:
             payload["response_format"] = {"type": wanted}
         return payload
 
-    def _post(self, payload: dict[str, Any], deadline: float) -> tuple[int, bytes, float | None]:
+    async def _post(self, payload: dict[str, Any], deadline: float) -> tuple[int, bytes, float | None]:
         left = deadline - time.monotonic()
         if left <= 0:
             raise ChatError("no time left to ask", again=False)
+        if self._client is None:
+            self._client = httpx2.AsyncClient(headers=self._headers)
+        body = bytearray()
         try:
-            with self._client.stream("POST", self._url, json=payload, timeout=left) as response:
-                body = bytearray()
-                for chunk in response.iter_bytes():
+            # The client's timeout is for each read: a trickle would never end.
+            async with (
+                asyncio.timeout(left),
+                self._client.stream("POST", self._url, json=payload, timeout=left) as response,
+            ):
+                async for chunk in response.aiter_bytes():
                     body += chunk
-                    # The client's timeout is for each read: a trickle would never end.
-                    if time.monotonic() > deadline:
-                        raise ChatError(f"no whole answer within {left:.1f} s", again=False)
                     if len(body) > _MAX_BODY:
                         raise ChatError(f"answer above {_MAX_BODY} bytes", again=True)
                 return response.status_code, bytes(body), _seconds(response.headers.get("retry-after"))
-        except httpx2.TimeoutException:
-            raise ChatError(f"no answer within {left:.1f} s", again=False) from None
+        except (TimeoutError, httpx2.TimeoutException):
+            what = "no whole answer" if body else "no answer"
+            raise ChatError(f"{what} within {left:.1f} s", again=False) from None
         except httpx2.HTTPError as error:
             detail = self._without_key(str(error))
             raise ChatError("the connection failed", again=True, detail=detail) from None

@@ -11,6 +11,7 @@ from siltstone.hindsight.digest import trajectory_digest
 from siltstone.hindsight.extractor import Extraction, Rules
 from siltstone.hindsight.instructions import flags_of
 from siltstone.hindsight.run import Run, numbered
+from siltstone.hindsight.watching import Check, unwatched
 from siltstone.llm.answer import SCHEMA, Checked, check_answer
 from siltstone.llm.chat import ChatEndpoint, ChatError, Message
 from siltstone.llm.prompt import corrected, messages_for
@@ -23,7 +24,16 @@ VERSION = 1  # of prompt and checks
 _RETRIES = 2
 _BACKOFF_S = 0.5
 _KEPT = 32  # answers
+_LOOK_S = 0.1  # between two looks whether the answer is still wanted
 _SHARE_OF_TIME = 0.8  # of a call's time; the rest is for the rules and the write
+
+
+def _wait(seconds: float, check: Check) -> None:
+    """Let time pass, unless `check` raises."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        check()
+        time.sleep(min(left, _LOOK_S))
 
 
 class ModelExtractor:
@@ -42,7 +52,7 @@ class ModelExtractor:
         max_input_tokens: int,
         max_output_tokens: int,
         budget: TokenBudget,
-        pause: Callable[[float], None] = time.sleep,
+        pause: Callable[[float, Check], None] = _wait,
     ) -> None:
         """
         Args:
@@ -61,7 +71,9 @@ class ModelExtractor:
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, ...], Extraction] = OrderedDict()
 
-    def extract(self, trajectory: Trajectory, timeout: float | None = None) -> Extraction:
+    def extract(
+        self, trajectory: Trajectory, timeout: float | None = None, check: Check = unwatched
+    ) -> Extraction:
         key = (trajectory_digest(trajectory), trajectory.outcome.value, trajectory.task_type)
         with self._lock:
             known = self._kept.get(key)
@@ -69,10 +81,10 @@ class ModelExtractor:
                 self._kept.move_to_end(key)
                 return known
         seconds = self._timeout_s if timeout is None else min(self._timeout_s, _SHARE_OF_TIME * timeout)
-        checked, reason = self._asked(Run(numbered(trajectory)), time.monotonic() + seconds)
+        checked, reason = self._asked(Run(numbered(trajectory), check), time.monotonic() + seconds, check)
         if not checked.lessons:
             log.warning("lessons by the rules, not by %s: %s", self.name, reason)
-            extraction = self._rules.extract(trajectory)
+            extraction = self._rules.extract(trajectory, None, check)
             extraction.flags.append(f"by the rules, not by {self.name}: {reason}")
             return extraction
         flags = flags_of(trajectory)
@@ -89,7 +101,7 @@ class ModelExtractor:
     def close(self) -> None:
         self._endpoint.close()
 
-    def _asked(self, run: Run, deadline: float) -> tuple[Checked, str]:
+    def _asked(self, run: Run, deadline: float, check: Check) -> tuple[Checked, str]:
         """The lessons that hold, or none and why."""
         if not run.steps:
             return Checked(), "the run has no steps"
@@ -97,14 +109,14 @@ class ModelExtractor:
         reason = ""
         for attempt in range(_RETRIES + 1):
             try:
-                checked = self._answer(messages, run, deadline)
+                checked = self._answer(messages, run, deadline, check)
             except ChatError as error:
                 reason = str(error)
                 log.info("%s: %s %s", self.name, reason, error.detail)
                 wait_s = _BACKOFF_S * 2**attempt if error.wait_s is None else error.wait_s
                 if not error.again or attempt == _RETRIES or time.monotonic() + wait_s >= deadline:
                     break
-                self._pause(wait_s)
+                self._pause(wait_s, check)
                 continue
             if checked.lessons:
                 return checked, ""
@@ -112,14 +124,14 @@ class ModelExtractor:
             messages = corrected(question, checked.faults)
         return Checked(), reason
 
-    def _answer(self, messages: list[Message], run: Run, deadline: float) -> Checked:
+    def _answer(self, messages: list[Message], run: Run, deadline: float, check: Check) -> Checked:
         sent = sum(rust_core.count_tokens(message["content"]) for message in messages)
         if not self._budget.reserve(sent + self._max_output):
             raise ChatError("the day's tokens (llm_daily_tokens) are spent", again=False)
         used = sent
         try:
             completion = self._endpoint.complete(
-                messages, schema=SCHEMA, max_tokens=self._max_output, deadline=deadline
+                messages, schema=SCHEMA, max_tokens=self._max_output, deadline=deadline, check=check
             )
             used = completion.tokens or sent + rust_core.count_tokens(completion.text)
         finally:

@@ -14,7 +14,7 @@ from siltstone.hindsight.adapters import (
     swe_agent,
     tau_bench,
 )
-from siltstone.hindsight.adapters.log import Adapter, Found, Log, Skipped, holds_a_run, log_of, unwatched
+from siltstone.hindsight.adapters.log import Adapter, Found, Log, Skipped, holds_a_run, log_of
 
 ADAPTERS: tuple[Adapter, ...] = (
     codex.ADAPTER,
@@ -48,5 +48,4 @@ __all__ = [
     "adapter_of",
     "holds_a_run",
     "log_of",
-    "unwatched",
 ]

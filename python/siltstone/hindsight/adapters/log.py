@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Any
 
 from siltstone.hindsight.untrusted import MAX_STEPS, check_value, invalid
+from siltstone.hindsight.watching import Check, unwatched
 from siltstone.model import Outcome, Step
 
 # Under which names the formats keep their entries, the most telling first.
@@ -32,10 +33,6 @@ class Skipped:
         return [*self.places, f"… and {more} more, {self.count} in all"] if more else self.places
 
 
-def unwatched() -> None:
-    """For work that goes on to its end in any case."""
-
-
 @dataclass(slots=True)
 class Log:
     """A log whose format is not known yet.
@@ -49,7 +46,7 @@ class Log:
     head: list[Any]
     rest: Iterator[Any]
     skipped: Skipped = field(default_factory=Skipped)
-    check: Callable[[], None] = unwatched  # asked before each entry; raises where the reading is to end
+    check: Check = unwatched  # asked before each entry; raises where the reading is to end
 
     def entries(self, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Place and entry, each checked to be a bounded JSON object."""
