@@ -557,9 +557,7 @@ class Api(ABC):
         )
         hindsight: Hindsight
         if isinstance(trajectory, str | os.PathLike):
-            messages = chain(
-                [{"options": given}], ({"data": part} for part in parts_of(trajectory, whole_lines=True))
-            )
+            messages = chain([{"options": given}], ({"data": part} for part in parts_of(trajectory)))
             hindsight = self._call("StreamTrajectory", {"messages": messages})
         else:
             hindsight = self._call("SummarizeTrajectory", {**_trajectory(trajectory), **given})

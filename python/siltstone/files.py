@@ -81,14 +81,11 @@ class Download:
         return self._file
 
 
-def parts_of(
-    path: str | os.PathLike[str], progress: Progress | None = None, *, whole_lines: bool = False
-) -> Iterator[bytes]:
+def parts_of(path: str | os.PathLike[str], progress: Progress | None = None) -> Iterator[bytes]:
     """A file in parts of `CHUNK_BYTES`; a path that cannot be read is told at once.
 
     Args:
         progress: told how many bytes were sent.
-        whole_lines: a part ends with its last line.
     """
     try:
         open(path, "rb").close()
@@ -99,8 +96,6 @@ def parts_of(
         sent = 0
         with open(path, "rb") as file:
             while part := file.read(CHUNK_BYTES):
-                if whole_lines:
-                    part += file.readline()
                 yield part
                 sent += len(part)
                 if progress is not None:

@@ -2,13 +2,17 @@
 
 import asyncio
 import json
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import siltstone
 from siltstone.config import Settings
+from siltstone.engine import looking_back
+from siltstone.hindsight import read_trajectory, reading
 from siltstone.local import Local
+from siltstone.model.requests import TrajectoryChunk
 from siltstone.server import Server, serve
 
 MESSAGE = 1 << 20
@@ -76,3 +80,48 @@ def test_an_empty_or_a_missing_file_is_refused(served: tuple[Local, Server], tmp
                 with pytest.raises(siltstone.InvalidArgumentError) as caught:
                     api.summarize_trajectory(tmp_path / name)
                 assert caught.value.field == field
+
+
+def test_a_line_longer_than_any_log_may_be_is_skipped_by_its_number(
+    served: tuple[Local, Server], log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for room in (looking_back, reading):
+        monkeypatch.setattr(room, "MAX_BYTES", 1 << 20)
+    whole = log.read_text(encoding="utf-8").split("\n")
+    whole[5:5] = [json.dumps({"role": "assistant", "content": "长" * MESSAGE})]  # three times as many bytes
+    log.write_text("\n".join(whole), encoding="utf-8")
+    mem, server = served
+    with siltstone.Client(server.address, timeout=20) as client:
+        for api in (mem, client):
+            hindsight = api.summarize_trajectory(log, outcome="SUCCESS", max_tokens=1, dry_run=True)
+            assert hindsight.skipped[0] == "line 6: not JSON: more than 1048576 bytes"
+            assert (hindsight.skipped_count, hindsight.summary_tokens, hindsight.summary) == (3, 1, "…")
+            assert "0.0.0.0" in hindsight.lessons[0].lesson.solution
+        log.write_text(whole[5], encoding="utf-8")
+        for api in (mem, client):
+            with pytest.raises(siltstone.InvalidArgumentError, match="line 1 has more than 1048576 bytes"):
+                api.summarize_trajectory(log)
+
+
+def test_what_is_read_of_a_log_in_parts_takes_memory_for_its_steps_alone() -> None:
+    """Thirty megabytes of lines that are none, and one line of ten."""
+
+    def chunks() -> Iterator[TrajectoryChunk]:
+        yield TrajectoryChunk(data=json.dumps(STEPS[0]).encode() + b"\n")
+        for _ in range(300):
+            yield TrajectoryChunk(data=(b"{" + b"y" * 500 + b"\n") * 200)
+        yield from [TrajectoryChunk(data=b"z" * 100_000)] * 100
+        yield TrajectoryChunk(data=b"\n" + json.dumps(STEPS[1]).encode())
+
+    tracemalloc.start()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            for room in (looking_back, reading):
+                patch.setattr(room, "MAX_BYTES", 1 << 20)
+            read = read_trajectory(looking_back._lines(chunks(), lambda: None))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [step.text for step in read.trajectory.steps] == [step["content"] for step in STEPS[:2]]
+    assert (read.skipped_count, len(read.skipped)) == (60_001, 101)
+    assert peak < 8 << 20

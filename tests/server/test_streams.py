@@ -133,8 +133,8 @@ def test_the_async_client_exports_and_imports(copier: tuple[Copier, str], tmp_pa
     [b"", b"\n", LINE, b"x" * (3 * CHUNK_BYTES), LINE * 90_000, b"a\n" + b"y" * (2 * CHUNK_BYTES) + b"\nz"],
     ids=["empty", "newline", "line", "one long line", "many lines", "no newline at the end"],
 )
-def test_a_file_is_cut_between_lines(data: bytes, tmp_path: Path) -> None:
+def test_a_file_goes_in_bounded_parts_wherever_its_lines_end(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(data)
-    chunks = list(parts_of(tmp_path / "file", whole_lines=True))
+    chunks = list(parts_of(tmp_path / "file"))
     assert b"".join(chunks) == data
-    assert all(chunk.endswith(b"\n") for chunk in chunks[:-1])
+    assert all(len(chunk) <= CHUNK_BYTES for chunk in chunks)

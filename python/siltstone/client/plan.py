@@ -44,13 +44,12 @@ PAUSES = (0.1, 0.4)
 """Seconds before each repeat of a call whose connection was lost."""
 
 LONG = 10
-"""How many times the timeout the operations have that look at a whole log or store."""
+"""How many times the timeout the operations have that look at a whole log or store, or wait for it."""
 
 _LONG = frozenset(
     {
         "SummarizeTrajectory",
         "StreamTrajectory",
-        "FinishTask",
         "DeleteNamespace",
         "CheckStore",
         "ReembedMemories",
@@ -149,7 +148,7 @@ def plan(rpc: str, given: Mapping[str, Any], timeout: float | None) -> Plan:
     return Plan(
         method,
         sent,
-        timeout * LONG if timeout is not None and rpc in _LONG else timeout,
+        timeout * LONG if timeout is not None and (rpc in _LONG or given.get("wait")) else timeout,
         () if streams or rpc in _ONCE else PAUSES,
     )
 

@@ -128,8 +128,8 @@ class JobRunner:
                 self._changed.notify_all()
 
     def stop(self) -> None:
-        """Begin no more and let the jobs in hand end soon; they and what waits stay in the store. Who waits for
-        one is told."""
+        """Begin no more and let the jobs in hand end soon; they and what waits stay in the store. Who waits
+        for one is told."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
@@ -152,8 +152,8 @@ class JobRunner:
             )
 
     def wait(self, id: str, timeout: float | None, check: Check = unwatched) -> bool:
-        """Until the job is done, failed or cancelled; False when the time is over first. `check` is asked every
-        second; what it raises ends the waiting."""
+        """Until the job is done, failed or cancelled; False when the time is over first. `check` is asked
+        every second; what it raises ends the waiting."""
         until = None if timeout is None else time.monotonic() + timeout
         while True:
             left = _LOOK_S if until is None else min(_LOOK_S, until - time.monotonic())

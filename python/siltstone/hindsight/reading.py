@@ -111,7 +111,7 @@ def _log_of_lines(lines: Iterator[Any], skipped: Skipped, *, whole: str | bytes 
     if line is None:
         raise invalid("source", f"empty; known formats: {KNOWN}")
     if whole is None and len(line) > MAX_BYTES:
-        raise invalid("source", f"line {number} has more than {MAX_BYTES} bytes; split the log")
+        raise invalid("source", f"line {number} has more than {MAX_BYTES} bytes; write it as JSONL")
     text = _decoded(line, f"line {number}" if whole is None else "source").removeprefix("\ufeff")
     if text.startswith(MARKDOWN_START):
         rest = (_decoded(line, f"line {n}") for n, line in numbered)
