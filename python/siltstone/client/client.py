@@ -32,17 +32,12 @@ class Client(Api):
         address: host:port, or unix:path. The connection is made at the first call.
         token: what the server knows the caller by.
         timeout: seconds a call may take, connecting included; None: for ever. Ten times as long for what
-<<<<<<< HEAD
-            looks at a whole log or store: summarize_trajectory, finish_task, forget, delete_namespace, check,
-            compact, backup, export, import_, reembed.
-        tls_ca: PEM file of the authority by which it knows the server, or "system" for those that gRPC
-            brings; "": no TLS.
-        tls_client_cert, tls_client_key: PEM files of what it shows a server that asks for certificates.
-=======
             looks at a whole log or store, or waits for that: summarize_trajectory, finish_task and
             create_hindsight_job with wait, forget, delete_namespace, check, compact, reembed. For ever for
             backup, export and import_.
->>>>>>> 6d1bf18 (Send a log in parts wherever its lines end, and say that a job goes on)
+        tls_ca: PEM file of the authority by which it knows the server, or "system" for those that gRPC
+            brings; "": no TLS.
+        tls_client_cert, tls_client_key: PEM files of what it shows a server that asks for certificates.
         roles: which of the caller's roles its calls use; None: all. It can only give up, never gain: a
             program that acts for an agent takes ``siltstone.model.AGENT_ROLES``.
 
