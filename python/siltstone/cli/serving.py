@@ -17,7 +17,7 @@ from siltstone.watching import Metrics, logging_to, serve_metrics, start_tracing
 
 if TYPE_CHECKING:
     from siltstone.gateway import Gateway
-    from siltstone.server import Server
+    from siltstone.server import IssuedTokens, Server
 
 _EXAMPLES = {"en": "examples/docker-network.en.json", "zh": "examples/docker-network.zh.json"}
 
@@ -105,6 +105,24 @@ def _own_connection(context: Context) -> dict[str, Any]:
     return {"token": context.settings.token or None}
 
 
+def _verifier(context: Context) -> "IssuedTokens | None":
+    """Of tokens that another service issued, when any of its settings is set."""
+    from siltstone.server import IssuedTokens, Issuer
+
+    settings = context.settings
+    if not (settings.jwt_issuer or settings.jwt_audience or settings.jwt_keys):
+        return None
+    return IssuedTokens(
+        Issuer(
+            settings.jwt_issuer,
+            settings.jwt_audience,
+            settings.jwt_keys,
+            settings.jwt_namespaces_claim,
+            settings.jwt_roles_claim,
+        )
+    )
+
+
 @contextmanager
 def _server(context: Context, private_address: str = "") -> "Iterator[Server]":
     from siltstone.engine import Engine
@@ -128,6 +146,7 @@ def _server(context: Context, private_address: str = "") -> "Iterator[Server]":
                 tls=TlsFiles(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
                 if with_tls
                 else None,
+                verifier=_verifier(context),
                 insecure=settings.insecure,
                 private_address=private_address,
             )
