@@ -251,6 +251,9 @@ class Settings:
     max_gateway_calls: int = _setting(
         256, _whole(1, 100_000), "calls that the gateway carries out at once; more are turned away"
     )
+    max_pending_bytes: int = _setting(
+        256 << 20, _size, "requests in memory that are worked on, in the server and in the gateway each"
+    )
     max_unread_bytes: int = _setting(
         256 << 20,
         _size,

@@ -113,3 +113,23 @@ def test_an_answer_that_nobody_takes_is_given_up(fake: Any) -> None:
         slow.sendall(body + b"Content-Length: 2\r\n\r\n{}")
         wait_until(lambda: figures(http).get('siltstone_gateway_requests_total{door="v1",status="200"}') == 1)
         assert figures(http)["siltstone_gateway_running"] == 1, "only the one that asks"
+
+
+def test_bodies_beyond_what_the_memory_is_to_hold_are_refused_and_one_alone_is_not(fake: Any) -> None:
+    fake.hold = asyncio.Event()
+    large = {"query": "长" * 1000}
+    held: list[httpx2.Response] = []
+    with (
+        Gateway(address="127.0.0.1:0", connect=lambda: fake, max_pending_bytes=1000) as gateway,
+        httpx2.Client(base_url=f"http://{gateway.address}", timeout=30) as http,
+    ):
+        caller = threading.Thread(target=lambda: held.append(http.post("/v1/SearchMemories", json=large)))
+        caller.start()
+        wait_until(lambda: len(fake.seen) == 1)
+        refused = http.post("/v1/SearchMemories", json=large)
+        fake.hold._loop.call_soon_threadsafe(fake.hold.set)
+        caller.join(20)
+        again = http.post("/v1/SearchMemories", json=large)
+    assert (refused.status_code, refused.json()["error"]["reason"]) == (429, "OVERLOADED")
+    assert "max_pending_bytes" in refused.json()["error"]["message"]
+    assert [held[0].status_code, again.status_code] == [200, 200]

@@ -213,3 +213,22 @@ def test_a_slow_call_is_logged_as_one(engine: Any, caplog: pytest.LogCaptureFixt
         client.search("x")
         wait_until(lambda: "slow call" in caplog.text)
     server.stop()
+
+
+def test_messages_beyond_what_the_memory_is_to_hold_are_refused_and_one_alone_is_not(engine: Any) -> None:
+    server = serve(engine, address="127.0.0.1:0", workers=4, max_pending_bytes=1000)
+    try:
+        with Client(server.address, timeout=20) as client, ThreadPoolExecutor(1) as pool:
+            assert client.write("长" * 1000).action == "CREATED", "larger than the limit, but alone"
+            held = pool.submit(client.search, "wait")
+            assert engine.entered.acquire(timeout=10)
+            with pytest.raises(ResourceExhaustedError, match=r"max_pending_bytes") as caught:
+                client.write("长" * 1000)
+            assert caught.value.reason == "OVERLOADED"
+            assert client.write("短").action == "CREATED"
+            engine.go_on.set()
+            assert held.result(20).hits
+            assert client.write("长" * 1000).action == "CREATED", "there is room again"
+    finally:
+        engine.go_on.set()
+        server.stop()

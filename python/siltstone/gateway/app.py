@@ -25,6 +25,7 @@ from siltstone.watching.metrics import CONTENT_TYPE
 
 MAX_BODY_BYTES = 64 << 20
 MAX_CALLS = 256
+MAX_PENDING_BYTES = 256 << 20
 IDLE_S = 60.0
 
 
@@ -36,6 +37,7 @@ def build_app(
     allowed_hosts: Sequence[str] = (),
     max_body_bytes: int = MAX_BODY_BYTES,
     max_calls: int = MAX_CALLS,
+    max_pending_bytes: int = MAX_PENDING_BYTES,
     idle_s: float = IDLE_S,
     ask: bool = False,
 ) -> Starlette:
@@ -48,6 +50,7 @@ def build_app(
             port or for any port.
         max_body_bytes: largest request.
         max_calls: requests carried out at once; what comes beyond is turned away.
+        max_pending_bytes: bodies of all requests under way; a request beyond it is turned away.
         idle_s: seconds that a request may wait for its caller to send or take something.
         ask: refuse callers that bring no token of their own.
 
@@ -101,7 +104,13 @@ def build_app(
             Route("/metrics", metrics),
         ],
         middleware=[
-            Middleware(Watch, figures=figures, max_calls=max_calls, idle_s=idle_s),
+            Middleware(
+                Watch,
+                figures=figures,
+                max_calls=max_calls,
+                max_pending_bytes=max_pending_bytes,
+                idle_s=idle_s,
+            ),
             Middleware(BrowserGuard, hosts=hosts),
             Middleware(CallerGuard, ask=ask),
         ],

@@ -16,7 +16,7 @@ from siltstone import address as addresses
 from siltstone.client import AsyncClient
 from siltstone.errors import FailedPreconditionError, InternalError, InvalidArgumentError
 from siltstone.exposure import check_exposure, check_tls, is_local
-from siltstone.gateway.app import IDLE_S, MAX_BODY_BYTES, MAX_CALLS, build_app
+from siltstone.gateway.app import IDLE_S, MAX_BODY_BYTES, MAX_CALLS, MAX_PENDING_BYTES, build_app
 from siltstone.gateway.guard import check_hosts
 from siltstone.model import AGENT_ROLES
 
@@ -35,7 +35,7 @@ class Gateway:
         allowed_hosts: names besides the loopback ones that it may be reached by.
         namespace: what a tool call that names no namespace means.
         timeout: seconds a call may take; ten times as long for those that look at a whole log.
-        max_body_bytes, max_calls, idle_s: see `build_app`.
+        max_body_bytes, max_calls, max_pending_bytes, idle_s: see `build_app`.
         tls_cert, tls_key: PEM files for HTTPS; "": plain HTTP.
         insecure: listen on an address that other machines reach without TLS, and without asking for a token.
         tls_ca, tls_client_cert, tls_client_key: how it connects to the server, see `siltstone.Client`.
@@ -62,6 +62,7 @@ class Gateway:
         timeout: float = 60.0,
         max_body_bytes: int = MAX_BODY_BYTES,
         max_calls: int = MAX_CALLS,
+        max_pending_bytes: int = MAX_PENDING_BYTES,
         idle_s: float = IDLE_S,
         tls_cert: str = "",
         tls_key: str = "",
@@ -93,6 +94,7 @@ class Gateway:
             "allowed_hosts": check_hosts(allowed_hosts),
             "max_body_bytes": max_body_bytes,
             "max_calls": max_calls,
+            "max_pending_bytes": max_pending_bytes,
             "idle_s": idle_s,
             "ask": ask,
         }

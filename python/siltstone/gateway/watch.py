@@ -4,6 +4,7 @@ are too many. A caller that sends or takes nothing for too long is cut off."""
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -33,20 +34,29 @@ class _Idle(Exception):
     """The caller sent or took nothing for too long."""
 
 
+class _TooMuch(Exception):
+    """The bodies of all requests under way are more than the memory is to hold."""
+
+
 class Watch:
     """ASGI middleware, the outermost.
 
     Args:
         figures: where requests are counted.
         max_calls: requests carried out at once; those for health and figures do not count.
+        max_pending_bytes: bodies of all requests under way, unless there is only one.
         idle_s: seconds that a request may wait for its caller.
     """
 
-    def __init__(self, app: ASGIApp, figures: Metrics, max_calls: int, idle_s: float) -> None:
+    def __init__(
+        self, app: ASGIApp, figures: Metrics, max_calls: int, max_pending_bytes: int, idle_s: float
+    ) -> None:
         self.app = app
         self._max_calls = max_calls
         self._idle_s = idle_s
         self._running = 0
+        self._max_pending = max_pending_bytes
+        self._pending = 0
         self._seconds = figures.seconds("gateway_seconds", "From a request's arrival to its answer", "door")
         self._requests = figures.counter("gateway_requests", "Requests by HTTP status", "door", "status")
         figures.ask("gateway", lambda: [Figure("gateway_running", "Requests under way", self._running)])
@@ -59,7 +69,7 @@ class Watch:
         request = Request(taken_or_new(headers.get(REQUEST_ID_HEADER)))
         current.set(request)
         began = time.monotonic()
-        talk = _Talk(receive, send, request.id, self._idle_s)
+        talk = _Talk(receive, send, request.id, self._idle_s, self._hold)
         trace = {name: headers[name] for name in TRACE_HEADERS if name in headers}
         with span(f"{scope['method']} {door}", kind="SERVER", headers=trace) as made:
             if made is not None:
@@ -72,8 +82,11 @@ class Watch:
                     await self.app(scope, talk.receive, talk.send)
             except _Idle:
                 await talk.give_up(scope)
+            except _TooMuch:
+                await error_answer(_too_much(self._max_pending))(scope, receive, talk.send)
             finally:
                 self._running -= 1
+                self._pending -= talk.held
                 seconds = time.monotonic() - began
                 self._seconds.labels(door).observe(seconds)
                 self._requests.labels(door, str(talk.status)).inc()
@@ -83,16 +96,25 @@ class Watch:
                 )
         return None
 
+    def _hold(self, held: int, more: int) -> None:
+        if self._pending > held and self._pending + more > self._max_pending:
+            raise _TooMuch
+        self._pending += more
+
 
 class _Talk:
     """A request's two directions, with their waits bounded and the id on the answer."""
 
-    def __init__(self, receive: Receive, send: Send, request_id: str, idle_s: float) -> None:
+    def __init__(
+        self, receive: Receive, send: Send, request_id: str, idle_s: float, hold: Callable[[int, int], None]
+    ) -> None:
         self._receive = receive
         self._send = send
         self._request_id = request_id
         self._idle_s = idle_s
         self._body_ended = False
+        self._hold = hold
+        self.held = 0  # bytes of its body
         self.status = 0  # of the answer; 0 before it began
 
     async def receive(self) -> Message:
@@ -100,6 +122,9 @@ class _Talk:
             return await self._receive()  # tells when the caller goes away, which may take for ever
         message: Message = await self._bounded(self._receive())
         self._body_ended = not message.get("more_body", False)
+        size = len(message.get("body", b""))
+        self._hold(self.held, size)
+        self.held += size
         return message
 
     async def send(self, message: Message) -> None:
@@ -126,6 +151,15 @@ class _Talk:
             return await asyncio.wait_for(step, self._idle_s)
         except TimeoutError:
             raise _Idle from None
+
+
+def _too_much(most: int) -> ResourceExhaustedError:
+    return ResourceExhaustedError(
+        f"body: the requests under way have as many bytes as this gateway holds at once, {most:,} "
+        "(max_pending_bytes); try again in a moment, or send smaller ones",
+        reason="OVERLOADED",
+        field="body",
+    )
 
 
 def _overloaded(most: int) -> ResourceExhaustedError:

@@ -16,7 +16,7 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health
 
-from siltstone.errors import InvalidArgumentError, ResourceExhaustedError
+from siltstone.errors import InvalidArgumentError, ResourceExhaustedError, SiltstoneError
 from siltstone.server.failures import abort
 from siltstone.server.open_calls import OpenCall, OpenCalls
 from siltstone.server.pool import Pool
@@ -114,9 +114,11 @@ class Interceptor(grpc.ServerInterceptor):
             messages = call.messages(stream)
             if handler.request_streaming:
                 return messages
-            message = next(messages, None)
-            if message is None:
-                error = InvalidArgumentError("the call holds no message", reason="INVALID_MESSAGE")
+            try:
+                message = next(messages, None)
+                if message is None:
+                    raise InvalidArgumentError("the call holds no message", reason="INVALID_MESSAGE")
+            except SiltstoneError as error:
                 abort(context, rpc, error)
             return message
 
@@ -172,6 +174,7 @@ class Interceptor(grpc.ServerInterceptor):
         yield Figure("calls_running", "Calls that have a worker", self._pool.running())
         yield Figure("calls_waiting", "Calls that wait for a worker", self._pool.waiting())
         yield Figure("workers", "Workers for calls", self._pool.workers)
+        yield Figure("pending_message_bytes", "Messages that are worked on", self._open_calls.pending_bytes())
         yield Figure(
             "unread_answer_bytes",
             "Answers whose callers have not yet taken them",

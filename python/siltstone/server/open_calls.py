@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from siltstone.errors import ResourceExhaustedError
+
 log = logging.getLogger(__name__)
 
 _SWEEPS_A_WAIT = 4  # so a call may wait a quarter longer than it should
@@ -19,16 +21,18 @@ _MAX_PAUSE_S = 5.0
 class OpenCall:
     """One call from its worker's first look at it until its last byte is taken."""
 
-    __slots__ = ("_calls", "context", "since", "unread")
+    __slots__ = ("_calls", "context", "since", "taken", "unread")
 
     def __init__(self, calls: "OpenCalls", context: Any) -> None:
         self._calls = calls
         self.context = context
         self.since: float | None = None  # waits for its caller since then, on the monotonic clock
+        self.taken = 0  # bytes of the message at hand
         self.unread = 0  # bytes of its answer
 
     def messages(self, stream: Iterator[bytes]) -> Iterator[bytes]:
-        """What the caller sends."""
+        """What the caller sends. ResourceExhaustedError (OVERLOADED) when the messages of all calls together
+        are more than the memory is to hold."""
         while True:
             self.since = time.monotonic()
             try:
@@ -37,6 +41,7 @@ class OpenCall:
                 return
             finally:
                 self.since = None
+            self._calls.take(self, len(message) if isinstance(message, bytes) else 0)
             yield message
 
     def answers(self, stream: Iterator[bytes]) -> Iterator[bytes]:
@@ -49,6 +54,7 @@ class OpenCall:
     def answer(self, data: bytes) -> bytes:
         """The whole answer: the worker is free from now on, the memory is not."""
         self.since = time.monotonic()
+        self._calls.take(self, 0)
         self._calls.keep(self, len(data))
         return data
 
@@ -58,11 +64,15 @@ class OpenCalls:
 
     Args:
         idle_s: seconds that a call may wait for its caller.
+        max_pending_bytes: of all messages that are worked on; a message beyond it is refused, unless it is
+            the only one.
         max_unread_bytes: of all answers that are not yet taken; beyond it the oldest are given up.
     """
 
-    def __init__(self, idle_s: float, max_unread_bytes: int) -> None:
+    def __init__(self, idle_s: float, max_pending_bytes: int, max_unread_bytes: int) -> None:
         self._idle_s = idle_s
+        self._max_pending = max_pending_bytes
+        self._pending = 0
         self._max_unread = max_unread_bytes
         self._lock = threading.Lock()
         self._calls: dict[OpenCall, None] = {}  # in the order in which they were opened
@@ -79,6 +89,23 @@ class OpenCalls:
         if not context.add_callback(lambda: self._ended(call)):
             self._ended(call)
         return call
+
+    def take(self, call: OpenCall, size: int) -> None:
+        """Note how large the message is that a call works on from now on, instead of the one before."""
+        with self._lock:
+            others = self._pending - call.taken
+            if size and others and others + size > self._max_pending:
+                raise ResourceExhaustedError(
+                    f"this message has {size:,} bytes, and those that are worked on have {others:,} of "
+                    f"{self._max_pending:,} (max_pending_bytes); try again in a moment, or send smaller ones",
+                    reason="OVERLOADED",
+                )
+            if call in self._calls:  # else the caller has gone meanwhile
+                self._pending = others + size
+                call.taken = size
+
+    def pending_bytes(self) -> int:
+        return self._pending
 
     def keep(self, call: OpenCall, size: int) -> None:
         with self._lock:
@@ -122,6 +149,7 @@ class OpenCalls:
             if call in self._calls:
                 del self._calls[call]
                 self._unread -= call.unread
+                self._pending -= call.taken
 
     def _sweep_often(self) -> None:
         while not self._stop.wait(min(self._idle_s / _SWEEPS_A_WAIT, _MAX_PAUSE_S)):

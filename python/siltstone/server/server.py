@@ -25,6 +25,7 @@ from siltstone.wire import SERVICES
 WORKERS = 32
 MAX_WAITING = 256
 MAX_MESSAGE_BYTES = 64 << 20
+MAX_PENDING_BYTES = 256 << 20
 MAX_UNREAD_BYTES = 256 << 20
 IDLE_S = 60.0
 SLOW_CALL_S = 5.0
@@ -44,6 +45,7 @@ def serve(
     workers: int = WORKERS,
     max_waiting: int = MAX_WAITING,
     max_message_bytes: int = MAX_MESSAGE_BYTES,
+    max_pending_bytes: int = MAX_PENDING_BYTES,
     max_unread_bytes: int = MAX_UNREAD_BYTES,
     idle_s: float = IDLE_S,
     slow_call_s: float = SLOW_CALL_S,
@@ -63,6 +65,7 @@ def serve(
         workers: calls carried out at once; many, since writers wait for the disk.
         max_waiting: calls that may wait for a worker; what comes beyond is RESOURCE_EXHAUSTED (OVERLOADED).
         max_message_bytes: largest request; a larger one is RESOURCE_EXHAUSTED.
+        max_pending_bytes: messages, of all callers, that are worked on; one beyond it is RESOURCE_EXHAUSTED.
         max_unread_bytes: answers, of all callers, that are not yet taken; beyond it the oldest are cancelled.
         idle_s: seconds that a call may wait for its caller to send or take something; then it is cancelled.
         slow_call_s: seconds from which a call is logged as slow.
@@ -85,6 +88,7 @@ def serve(
         workers=workers,
         max_waiting=max_waiting,
         max_message_bytes=max_message_bytes,
+        max_pending_bytes=max_pending_bytes,
         max_unread_bytes=max_unread_bytes,
         idle_s=idle_s,
         slow_call_s=slow_call_s,
@@ -109,6 +113,7 @@ class Server:
         workers: int,
         max_waiting: int,
         max_message_bytes: int,
+        max_pending_bytes: int,
         max_unread_bytes: int,
         idle_s: float,
         slow_call_s: float,
@@ -122,6 +127,7 @@ class Server:
             ("workers", workers),
             ("max_waiting", max_waiting),
             ("max_message_bytes", max_message_bytes),
+            ("max_pending_bytes", max_pending_bytes),
             ("max_unread_bytes", max_unread_bytes),
         ):
             if value < 1:
@@ -135,7 +141,7 @@ class Server:
         self.address = address
         self._grace_s = grace_s
         self._pool = Pool("grpc", workers, max_waiting)
-        self._open_calls = OpenCalls(idle_s, max_unread_bytes)
+        self._open_calls = OpenCalls(idle_s, max_pending_bytes, max_unread_bytes)
         metrics = getattr(engine, "metrics", None)
         if not isinstance(metrics, Metrics):
             metrics = Metrics()
