@@ -9,7 +9,7 @@ RUST   := Cargo.toml Cargo.lock rust_core/Cargo.toml $(shell find rust_core/src 
 # What follows runs without usearch's C++ being compiled a second time for the debug profile.
 CARGO_FLAGS := --release --locked
 
-.PHONY: help setup run test check fmt generate bench conformance soak soak-load
+.PHONY: help setup run test check fmt generate bench conformance soak torture soak-load
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo 'make conformance  the same cases through every door of a real server'
 	@echo 'make soak         the rules of memories against their model, for minutes'
 	@echo 'make soak-load    a server under a mixed load for an hour: does anything grow?'
+	@echo 'make torture      servers killed and power lost, thousands of times (KILLS=2000)'
 	@echo 'make bench        measure search and writes'
 
 # A stamp is newer than what it was made from, so a second setup does nothing.
@@ -82,6 +83,9 @@ soak: setup
 
 soak-load: setup
 	$(BIN)/python benches/soak_load.py $(ARGS)
+
+torture: setup
+	SILTSTONE_TORTURE=$(or $(KILLS),2000) $(BIN)/pytest tests/torture tests/store/test_lost_power.py $(ARGS)
 
 bench: setup
 	$(BIN)/python benches/first.py $(ARGS)

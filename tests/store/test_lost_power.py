@@ -213,7 +213,7 @@ def test_the_recorder_sees_the_writes_the_syncs_and_the_acknowledgements(notes: 
     assert any(synced for kind, synced, *_ in notes if kind == "W"), "LMDB syncs its meta page by the write"
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(60 + MOMENTS)
 def test_after_lost_power_all_that_was_acknowledged_is_there_and_the_store_is_whole(
     notes: list[Note], tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ stands the guard. Each operation has one rhythm: decode → think without locks 
 encode.
 """
 
+import logging
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,10 +23,12 @@ from siltstone.engine.ranking import Ranking
 from siltstone.engine.sweeper import Sweeper
 from siltstone.engine.task_keeper import TaskKeeper
 from siltstone.engine.tokens import TokenBook
-from siltstone.errors import FailedPreconditionError
+from siltstone.errors import FailedPreconditionError, ResourceExhaustedError
 from siltstone.llm import open_extractor
 from siltstone.rerank import open_reranker
 from siltstone.store import Store
+
+log = logging.getLogger(__name__)
 
 TASKS_EVERY_S = 60.0  # between rounds of the task keeper
 
@@ -94,7 +97,11 @@ class Engine(Importing):
         )
         try:
             collections.start(store)
-            self.finish_erasures(Call())
+            try:
+                self.finish_erasures(Call())
+            except ResourceExhaustedError as error:
+                # What was erased is in no answer; to refuse those of the rest would help nobody.
+                log.error("the store's files may still hold erased text; run siltstone compact: %s", error)
             self.jobs.start()
             self.sweeper.start()
             self.task_keeper.start()

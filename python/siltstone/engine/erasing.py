@@ -8,7 +8,13 @@ from siltstone.engine.core import found
 from siltstone.engine.selecting import Selection, select
 from siltstone.engine.unlinking import unlink
 from siltstone.engine.validate import check_id
-from siltstone.errors import InvalidArgumentError
+from siltstone.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    ResourceExhaustedError,
+    SiltstoneError,
+    UnavailableError,
+)
 from siltstone.model import ForgetMode, ForgetResult, Memory, Step
 from siltstone.model.requests import CompactReport, CompactStoreRequest, ForgetMemoriesRequest
 from siltstone.store import Reader, Writer
@@ -34,7 +40,10 @@ class Erasing(Admin):
 
             answer = self.write("ForgetMemories", request, call, operation)
         if self.settings.erase_compacts == "now":
-            self.finish_erasures(call)
+            try:
+                self.finish_erasures(call)
+            except (ResourceExhaustedError, UnavailableError, DeadlineExceededError) as error:
+                raise _unfinished(answer, error) from error
         return answer
 
     def compact_store(self, request: CompactStoreRequest, call: Call) -> CompactReport:
@@ -76,6 +85,15 @@ class Erasing(Admin):
             for i, id in enumerate(ids):
                 found(reader.memory(id), "memory", id, f"ids[{i}]")
         return Selection.given(ids)
+
+
+def _unfinished(answer: ForgetResult, error: SiltstoneError) -> SiltstoneError:
+    """What was erased stays so, whatever befell the files afterwards, and whoever asked must hear that."""
+    return type(error)(
+        f"{answer.count} memories were erased and are in no answer any more, but the store's files may still "
+        f"hold their text ({error.message.partition(';')[0]}); mend that, then run `siltstone compact`",
+        reason="ERASED_NOT_COMPACTED",
+    )
 
 
 def erase(writer: Writer, id: str) -> bool:

@@ -31,6 +31,7 @@ def copy_live_entries(
         max_dbs=len(tables),
         lib_version=0,
         sync=False,
+        lock=False,  # nobody else knows of it; and on a full disk LMDB would die of SIGBUS in its lock file
     )
     try:
         for name, table in tables.items():

@@ -130,6 +130,7 @@ def build(directory: Path, tables: Iterable[str], chunks: Iterable[tuple[str, by
             max_dbs=len(names) + 1,
             lib_version=0,
             sync=False,
+            lock=False,  # nobody else knows of it; on a full disk LMDB would die of SIGBUS in its lock file
         )
         try:
             handles = {name: env.open_db(name.encode()) for name in names}
