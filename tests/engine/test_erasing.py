@@ -67,7 +67,7 @@ def test_erase_leaves_no_trace_in_any_file(tmp_path: Path) -> None:
 
 
 def test_a_lesson_goes_with_the_steps_it_quotes_and_its_copy_in_the_job(tmp_path: Path) -> None:
-    cause = "The root cause is that the password hunter2-藍鯨 had leaked into the log."
+    cause = "The root cause is that the host hunter2-藍鯨 had left the network."
     steps = [
         {"tool": "run", "text": "trying", "result": "Error: connection refused", "is_error": True},
         {"text": cause, "tool": "read_log", "result": "ok"},
