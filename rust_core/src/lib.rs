@@ -5,6 +5,7 @@
 
 pub mod collection;
 pub mod dedup;
+pub mod e5;
 pub mod error;
 pub mod filter;
 pub mod index;

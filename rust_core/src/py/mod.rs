@@ -1,6 +1,7 @@
 //! The Python border: `siltstone.rust_core`. The contract and its docs are in rust_core.pyi.
 
 mod border;
+mod e5;
 mod index;
 mod output;
 
@@ -10,6 +11,8 @@ use border::guarded;
 
 #[pymodule]
 mod rust_core {
+    #[pymodule_export]
+    use super::e5::E5;
     #[pymodule_export]
     use super::index::Index;
     #[pymodule_export]
