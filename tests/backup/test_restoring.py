@@ -190,3 +190,32 @@ def test_a_store_that_cannot_be_read_is_replaced_and_that_is_said(open_at: Open,
     data.write_bytes(b"\0" * 100_000)
     assert put_back(tmp_path, "data", replace=True).unread  # type: ignore[attr-defined]
     assert answers(open_at()) == before
+
+
+def test_tokens_are_what_they_were_last_and_no_revoked_one_is_good_again(
+    open_at: Open, tmp_path: Path
+) -> None:
+    mem = open_at()
+    before = mem.create_token("before", namespaces=["**"], roles=["admin"])
+    stays = mem.create_token("stays", namespaces=["**"], roles=["reader"])
+    mem.backup_to(tmp_path / "kept")
+    mem.revoke_token(before.id)
+    after = mem.create_token("after", namespaces=["team/*"], roles=["reader"])
+    mem.close()
+    done = put_back(tmp_path, "data", replace=True)
+    assert done.revoked == 1  # type: ignore[attr-defined]
+    tokens = open_at().engine.tokens
+    assert tokens.find(before.secret) is None
+    assert tokens.find(stays.secret) is not None
+    assert tokens.find(after.secret) is not None
+
+
+def test_a_store_that_asked_for_tokens_asks_for_them_after_an_older_backup_is_back(
+    open_at: Open, tmp_path: Path
+) -> None:
+    mem = open_at()
+    mem.backup_to(tmp_path / "kept")
+    mem.create_token("first", namespaces=["**"], roles=["admin"])
+    mem.close()
+    put_back(tmp_path, "data", replace=True)
+    assert open_at().engine.tokens.in_use

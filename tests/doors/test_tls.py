@@ -324,6 +324,16 @@ def _trust(ca: Path) -> Any:
     return ssl.create_default_context(cafile=str(ca))
 
 
+def test_figures_are_not_served_to_other_machines_unasked(tmp_path: Path) -> None:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("SILTSTONE_")}
+    environment |= {"SILTSTONE_EMBEDDING_MODEL": "hashing", "SILTSTONE_DATA": str(tmp_path / "data")}
+    given = ("serve", "--address", "127.0.0.1:0", "--metrics-address", "0.0.0.0:0", "--json")
+    refused = run(*given, environment=environment)
+    assert refused.returncode == 1
+    error = json.loads(refused.stderr.splitlines()[-1])["error"]
+    assert (error["reason"], error["field"]) == ("EXPOSED", "metrics_address")
+
+
 def test_the_command_line_refuses_an_exposed_address_and_says_what_is_missing(tmp_path: Path) -> None:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SILTSTONE_")}
     environment |= {"SILTSTONE_EMBEDDING_MODEL": "hashing", "SILTSTONE_DATA": str(tmp_path / "data")}

@@ -151,6 +151,17 @@ def test_a_store_without_tokens_is_open_until_there_is_one_and_knows_no_other(tm
         assert secret.rpartition("_")[2].encode() not in data
 
 
+def test_of_a_caller_without_a_token_no_message_is_awaited(mem: Local, server: Server) -> None:
+    never: queue.Queue[Any] = queue.Queue()
+    with grpc.insecure_channel(server.address) as channel:
+        # As a stream, so that the message can be held back.
+        call = channel.stream_unary("/siltstone.v1.MemoryService/WriteMemories")
+        with pytest.raises(grpc.RpcError) as caught:
+            call(iter(never.get, None), timeout=20)
+        never.put(None)
+    assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED  # type: ignore[attr-defined]
+
+
 def test_health_stays_open_and_reflection_does_not(mem: Local, server: Server) -> None:
     listing = reflection_pb2.ServerReflectionRequest(list_services="")
     bearer = [("authorization", f"Bearer {new(mem, 'writer').secret}")]

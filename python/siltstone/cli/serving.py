@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from siltstone.cli.context import Context, reachable
 from siltstone.cli.parser import Commands, UsageError, add_settings
 from siltstone.errors import FailedPreconditionError, SiltstoneError
-from siltstone.exposure import check_tls
+from siltstone.exposure import check_tls, is_local
 from siltstone.watching import Metrics, logging_to, serve_metrics, start_tracing, stop_tracing
 
 if TYPE_CHECKING:
@@ -167,6 +167,15 @@ def _metrics(context: Context, metrics: Metrics) -> Iterator[None]:
     if not context.settings.metrics_address:
         yield
         return
+    settings = context.settings
+    if not (settings.insecure or is_local(settings.metrics_address)):
+        raise FailedPreconditionError(
+            f"metrics_address: {settings.metrics_address} can be reached from other machines, and asks "
+            "nobody for a token; listen on 127.0.0.1, scrape the gateway's /metrics with a token, or say "
+            "--insecure",
+            reason="EXPOSED",
+            field="metrics_address",
+        )
     with serve_metrics(context.settings.metrics_address, metrics) as address:
         context.say("metrics_at", address=address)
         yield

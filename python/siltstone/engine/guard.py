@@ -68,11 +68,11 @@ def _check_reach(reader: Reader, operation: Operation, reach: Reach, call: Call)
         namespace, unknown = reach.name, namespace_not_found(reach.name, reach.field)
     else:
         id = check_id(reach.name, reach.field)
-        owned = getattr(reader, reach.kind)(id)
         unknown = _not_found(reach.kind, id, reach.field)
-        if owned is None:
+        found_in = reader.namespace_of(id)
+        if found_in is None:
             raise unknown
-        namespace = owned.namespace
+        namespace = found_in
     if call.namespaces.match(namespace):
         return
     if not call.sees(namespace):

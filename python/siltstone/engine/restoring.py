@@ -39,11 +39,12 @@ class Restored:
 
 @dataclass(slots=True)
 class _Later:
-    """What is known of the store's life after a backup: nothing erased comes back, no token revoked."""
+    """What is known of the store's life after a backup: nothing erased comes back, no token revoked, and a
+    store that asked for tokens does not forget to."""
 
     seq: int  # of the latest state that is known
     erased: set[bytes] = field(default_factory=set)
-    tokens: set[bytes] | None = None  # of that state; None: no later one is known
+    tokens: dict[bytes, bytes] | None = None  # entries of that state; None: no later one is known
 
 
 def choose(target: Target, name: str = "") -> Manifest:
@@ -157,13 +158,13 @@ def _learn(later: _Later, seq: int, chunks: Iterator[tuple[str, bytes]]) -> None
     tokens the latest state tells."""
     latest = seq >= later.seq
     if latest:
-        later.seq, later.tokens = seq, set()
+        later.seq, later.tokens = seq, {}
     for table, data in chunks:
-        keys = {key for key, _ in entries_of(data)}
+        entries = dict(entries_of(data))
         if table == "erased":
-            later.erased |= keys
+            later.erased |= entries.keys()
         elif latest and later.tokens is not None:
-            later.tokens |= keys
+            later.tokens |= entries
 
 
 def _replay(store: Store, later: _Later) -> tuple[int, int]:
@@ -181,7 +182,7 @@ def _replay(store: Store, later: _Later) -> tuple[int, int]:
     tokens = later.tokens
     if tokens is None:
         return erased, 0
-    return erased, store.commit(lambda writer: writer.delete_tokens_besides(tokens))
+    return erased, store.commit(lambda writer: writer.replace_tokens(tokens))
 
 
 def _erase(writer: Writer, id: str) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from ipaddress import ip_address
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -24,7 +25,15 @@ def client_for(client: Any, request: Request | None) -> Any:
     token = None if request is None else token_of(request.headers.getlist("authorization"))
     if token is None or request is None:
         return client
-    return client.on_behalf_of(token, request.client.host if request.client else "")
+    return client.on_behalf_of(token, _address(request.client.host if request.client else ""))
+
+
+def _address(host: str) -> str:
+    """The caller's address; "" for what a proxy in front says and is none."""
+    try:
+        return str(ip_address(host.partition("%")[0]))
+    except ValueError:
+        return ""
 
 
 def token_of(headers: Sequence[str]) -> str | None:

@@ -41,10 +41,19 @@ class Interceptor(grpc.ServerInterceptor):
         open_calls: watches over those that wait for their callers.
         metrics: where calls are counted.
         slow_call_s: seconds from which a call is logged as slow.
+        admit: raises for callers that are not let in, of whom not a byte of a message is read.
     """
 
-    def __init__(self, pool: Pool, open_calls: OpenCalls, metrics: Metrics, slow_call_s: float) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        open_calls: OpenCalls,
+        metrics: Metrics,
+        slow_call_s: float,
+        admit: Callable[[grpc.ServicerContext], object],
+    ) -> None:
         self._pool = pool
+        self._admit = admit
         self._open_calls = open_calls
         self._figures = metrics.once("rpcs", lambda: _RpcFigures(metrics))
         self._slow_call_s = slow_call_s
@@ -111,6 +120,10 @@ class Interceptor(grpc.ServerInterceptor):
 
         def given(call: OpenCall, stream: Iterator[bytes], context: Any) -> Any:
             """What the behaviour takes: the messages, or the only one."""
+            try:
+                self._admit(context)
+            except Exception as refusal:
+                abort(context, rpc, refusal)
             messages = call.messages(stream)
             if handler.request_streaming:
                 return messages

@@ -145,7 +145,7 @@ class Server:
         metrics = getattr(engine, "metrics", None)
         if not isinstance(metrics, Metrics):
             metrics = Metrics()
-        self._interceptor = Interceptor(self._pool, self._open_calls, metrics, slow_call_s)
+        self._interceptor = Interceptor(self._pool, self._open_calls, metrics, slow_call_s, callers.of)
         self._stopped = threading.Event()
         self._health = health.HealthServicer()
         self._grpc = grpc.server(

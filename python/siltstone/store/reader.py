@@ -119,6 +119,12 @@ class Reader:
         self._require(namespace)
         return self._counters(namespace).memories
 
+    def namespace_of(self, id: str) -> str | None:
+        """Name of the namespace that a memory, task or job with this id is in; None when nothing has it."""
+        number = self._owner(keys.parse_id(id))
+        record = None if number is None else self._namespace(number)
+        return None if record is None else record.name
+
     # memories
 
     def memory(self, id: str) -> Memory | None:

@@ -1,6 +1,6 @@
 """What one operation can change, inside the transaction of its group."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -543,12 +543,16 @@ class Writer(Reader):
             self._put("created", keys.principal(principal), _CREATED.pack(total.memories, total.namespaces))
         return total
 
-    def delete_tokens_besides(self, digests: Collection[bytes]) -> int:
-        """Revoke every token but those under these digests; how many those were."""
-        gone = [digest for digest, _ in self._scan("tokens", values=False) if digest not in digests]
-        for digest in gone:
+    def replace_tokens(self, entries: Mapping[bytes, bytes]) -> int:
+        """Take over the tokens, as they lie on disk, of a later state of this store, revoked ones too; how
+        many are good no longer."""
+        former = [digest for digest, token in self.tokens() if token.revoke_time is None]
+        for digest, _ in list(self._scan("tokens", values=False)):
             self._delete("tokens", digest)
-        return len(gone)
+        for digest, value in entries.items():
+            self._put("tokens", digest, value)
+        good = {digest for digest, token in self.tokens() if token.revoke_time is None}
+        return sum(digest not in good for digest in former)
 
     # within the store
 
