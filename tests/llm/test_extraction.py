@@ -175,6 +175,13 @@ def test_a_refused_key_is_not_tried_again(server, extractor, run):
     assert len(server.requests) == 1
 
 
+def test_what_an_endpoint_repeats_does_not_get_into_the_log(server, extractor, run, caplog):
+    with caplog.at_level("DEBUG"):
+        extract(server, extractor, run, (422, "cannot read: 绝密"))
+    assert "HTTP 422" in caplog.text
+    assert "绝密" not in caplog.text
+
+
 def test_a_silent_endpoint_leaves_the_rules_in_time_also_in_that_of_the_call(server, extractor, run):
     server.hang = True
     assert extractor(timeout_s=0.2).extract(run).extractor == "rules/1"

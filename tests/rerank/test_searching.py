@@ -80,6 +80,15 @@ def test_a_search_never_fails_with_it_and_says_what_happened(
     assert len(server.requests) == 1
 
 
+def test_a_reranker_that_repeats_what_it_was_sent_does_not_bring_it_into_the_log(
+    mem: Local, server: RerankServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.reply = lambda texts: (422, f"cannot rank {texts}".encode())
+    mem.search("red tea", now=NOW)
+    assert "the reranker gave no order: HTTP 422" in caplog.text
+    assert "cannot rank" not in caplog.text
+
+
 def test_without_a_text_query_and_for_long_lists_it_is_not_asked(mem: Local, server: RerankServer) -> None:
     recent = mem.search(explain=True)
     assert recent.explain is not None

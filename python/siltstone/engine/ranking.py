@@ -147,7 +147,8 @@ class Ranking:
         try:
             scores = self._reranker.scores(request.query, texts, timeout_s=call.remaining())
         except RerankError as error:
-            log.warning("the reranker gave no order: %s", error)
+            # Not what the reranker said: it may repeat what it was sent.
+            log.warning("the reranker gave no order: %s", str(error).partition(":")[0])
             return {}, f"failed: {error}"
         return dict(zip(found, scores, strict=True)), "done"
 

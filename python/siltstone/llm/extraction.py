@@ -112,7 +112,8 @@ class ModelExtractor:
                 checked = self._answer(messages, run, deadline, check)
             except ChatError as error:
                 reason = str(error)
-                log.info("%s: %s %s", self.name, reason, error.detail)
+                # Not what the endpoint said: it may repeat what it was sent.
+                log.info("%s: %s", self.name, reason)
                 wait_s = _BACKOFF_S * 2**attempt if error.wait_s is None else error.wait_s
                 if not error.again or attempt == _RETRIES or time.monotonic() + wait_s >= deadline:
                     break
