@@ -184,3 +184,84 @@ def test_a_run_tells_how_many_steps_it_has_after_folding() -> None:
         Step(tool="browser_click", arguments={"element": f"按钮 {n}", "ref": f"e{n}"}) for n in range(9)
     ]
     assert summarize_folded(Trajectory(goal="点", steps=clicks), [])[1] == 1
+
+
+ODD_LINES = {
+    "no JSON": '{"role": ',
+    "no object": "[1, 2]",
+    "half a character": '{"role": "user", "content": "\\ud83d"}',
+    "too large a number": '{"role": "user", "content": "x", "n": 1' + "0" * 30 + "}",
+    "too deep": '{"role": "user", "content": ' + "[" * 40 + "]" * 40 + "}",
+    "no role": '{"role": "king", "content": "x"}',
+    "no text": '{"role": "user", "content": 7}',
+}
+
+
+@pytest.mark.parametrize("odd", ODD_LINES.values(), ids=ODD_LINES)
+def test_a_bad_line_of_any_kind_is_skipped_by_its_number_and_the_rest_is_read(odd: str) -> None:
+    good = [
+        '{"role": "user", "content": "修好端口"}',
+        "",
+        '{"role": "assistant", "content": "改为 3307 ✓👩‍🔧\\u0000"}',
+    ]
+    for source in ("\n".join([*good, odd, good[0]]), iter([*good, odd, good[0]])):
+        reading = read_trajectory(source)
+        assert (reading.skipped_count, reading.skipped[0].split(":")[0].split(".")[0]) == (1, "line 4")
+        assert [step.text for step in reading.trajectory.steps] == [
+            "修好端口",
+            "改为 3307 ✓👩‍🔧\x00",
+            "修好端口",
+        ]
+
+
+def test_a_bad_message_of_a_list_is_refused_by_its_place() -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        read_trajectory([{"role": "user", "content": "x"}, {"role": "king", "content": "x"}])
+    assert caught.value.field == "messages[1].role"
+
+
+def test_lines_none_of_which_can_be_read_are_an_error_that_says_why() -> None:
+    with pytest.raises(
+        InvalidArgumentError, match=r"nothing readable in it \(line 1.role: 'king' is none of"
+    ):
+        read_trajectory("\n".join([ODD_LINES["no role"]] * 2))
+
+
+@pytest.mark.parametrize(
+    ("first", "odd"),
+    [
+        ({"type": "human", "content": "修好"}, {"type": "alien", "content": "x"}),
+        ({"text": "修好"}, {"text": "x", "odd": 1}),
+        (
+            {"type": "user", "message": {"role": "user", "content": "修好"}, "uuid": "1", "sessionId": "s"},
+            {"type": "user", "message": {"role": "user", "content": 7}, "uuid": "2", "sessionId": "s"},
+        ),
+        (
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "修好"}]},
+            {"type": "message", "role": "king", "content": []},
+        ),
+        (
+            codex(
+                "response_item", type="message", role="user", content=[{"type": "input_text", "text": "修好"}]
+            ),
+            codex("response_item", type="message", role="king", content=[]),
+        ),
+        (
+            {"role": "user", "content": "修好"},
+            {"role": "assistant", "content": [{"type": "tool_use", "name": 3}]},
+        ),
+        (
+            {"name": "browser_click", "arguments": {"element": "修好"}},
+            {"name": "browser_click", "result": {"content": 3, "isError": 1}},
+        ),
+    ],
+    ids=["langchain", "own", "claude code", "responses", "codex", "anthropic", "mcp"],
+)
+def test_every_format_of_lines_skips_a_malformed_one(first: Any, odd: Any) -> None:
+    lines = [
+        json.dumps(entry, ensure_ascii=False)
+        for entry in (first, odd, first | {"uuid": "3"} if "uuid" in first else first)
+    ]
+    reading = read_trajectory("\n".join(lines))
+    assert len(reading.trajectory.steps) >= 2
+    assert "修好" in str(reading.trajectory.steps[-1])

@@ -1,5 +1,6 @@
 """Reading a log: its format is found from the data itself, lines are read one by one."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -10,7 +11,7 @@ from siltstone.errors import InvalidArgumentError
 from siltstone.hindsight.adapters import KNOWN, Log, Skipped, adapter_of, holds_a_run, log_of
 from siltstone.hindsight.adapters.mcp_calls import MARKDOWN_START, read_markdown
 from siltstone.hindsight.extraction import observed_outcome
-from siltstone.hindsight.untrusted import MAX_BYTES, check_text, invalid, outcome_of, read_json
+from siltstone.hindsight.untrusted import MAX_BYTES, check_text, check_value, invalid, outcome_of, read_json
 from siltstone.hindsight.watching import Check, seldom, unwatched
 from siltstone.model import Outcome, Role, Trajectory
 
@@ -70,7 +71,8 @@ def read_trajectory(
         format=adapter.name,
     )
     if not trajectory.steps and not trajectory.goal.strip():
-        raise invalid("source", f"nothing readable in it; known formats: {KNOWN}")
+        why = f" ({skipped.places[0]})" if skipped.places else ""
+        raise invalid("source", f"nothing readable in it{why}; known formats: {KNOWN}")
     if goal.strip():
         trajectory.goal = goal
     if not trajectory.goal.strip():
@@ -121,15 +123,14 @@ def _log_of_lines(lines: Iterator[Any], skipped: Skipped, *, whole: str | bytes 
     except ValueError:
         value = None
     if isinstance(value, dict):
-        return _log_of_entries(chain([value], _values(numbered, skipped)))
+        return _log_of_jsonl(chain([(number, text)], numbered), skipped)
     if whole is None:
         whole = _gathered(chain([line], (line for _, line in numbered)))
     decoded = _decoded(whole, "source").removeprefix("\ufeff")
     try:
         value = read_json(decoded)
     except ValueError as error:
-        values = _values(enumerate(_lines(decoded), start=1), skipped)
-        log = _log_of_entries(values)
+        log = _log_of_jsonl(enumerate(_lines(decoded), start=1), skipped)
         if log is None:
             reason = f"neither JSON nor JSONL ({error}); known formats: {KNOWN}"
             raise invalid("source", reason) from None
@@ -166,8 +167,18 @@ def _log_of_entries(values: Iterator[Any]) -> Log | None:
     return Log({}, "", head, values) if len(head) > 1 else log_of(head[0], _HEAD)
 
 
-def _values(lines: Iterable[tuple[int, Any]], skipped: Skipped) -> Iterator[dict[str, Any]]:
-    """The objects of JSONL; a broken line is reported with its number."""
+def _log_of_jsonl(lines: Iterable[tuple[int, Any]], skipped: Skipped) -> Log | None:
+    numbers: deque[int] = deque()
+    log = _log_of_entries(_values(lines, skipped, numbers))
+    if log is not None and not log.key:  # else it is one object over a single line
+        log.lines = numbers
+    return log
+
+
+def _values(
+    lines: Iterable[tuple[int, Any]], skipped: Skipped, numbers: deque[int]
+) -> Iterator[dict[str, Any]]:
+    """The objects of JSONL, their lines' numbers in `numbers`; a broken line is reported with its own."""
     for number, line in lines:
         if _is_blank(line, number):
             continue
@@ -177,6 +188,7 @@ def _values(lines: Iterable[tuple[int, Any]], skipped: Skipped) -> Iterator[dict
             value = read_json(_decoded(line, f"line {number}"))
             if not isinstance(value, dict):
                 raise ValueError(f"expected an object, got {_kind(value)}")
+            check_value(value, f"line {number}")
         except (ValueError, InvalidArgumentError) as error:
             text = (
                 error.message
@@ -185,6 +197,7 @@ def _values(lines: Iterable[tuple[int, Any]], skipped: Skipped) -> Iterator[dict
             )
             skipped.add(text)
             continue
+        numbers.append(number)
         yield value
 
 

@@ -101,7 +101,8 @@ def _read(log: Log) -> Found:
     system = log.row.get("system")
     steps.say(Role.SYSTEM, result_text(system, "system", log) if system else "")
     for where, message in log.entries("messages"):
-        read_message(steps, message, where, log)
+        with log.entry():
+            read_message(steps, message, where, log)
     return Found(
         steps.finished(),
         goal=required_text(log.row.get("goal"), "goal") or required_text(log.row.get("task"), "task"),

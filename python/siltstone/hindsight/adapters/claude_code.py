@@ -35,22 +35,23 @@ def _read(log: Log) -> Found:
     found = Found([])
     alone = all(entry.get("isSidechain") is True for entry in log.dicts() if kind_of(entry) in _TURNS)
     for where, entry in log.entries("lines"):
-        kind = kind_of(entry)
-        uuid = entry.get("uuid")
-        if isinstance(uuid, str):
-            # A session that is resumed repeats the lines it goes on from.
-            if uuid in seen:
-                continue
-            seen.add(uuid)
-        for name in ("sessionId", "session_id"):
-            if not found.id and isinstance(entry.get(name), str):
-                found.id = entry[name]
-        if kind in _TURNS and isinstance(entry.get("message"), dict):
-            _turn(steps, entry, where, log, alone)
-        elif kind == "result":
-            found.outcome = Outcome.FAILURE if entry.get("is_error") is True else found.outcome
-        elif kind not in _OTHER and not isinstance(kind, str):
-            log.skip(where, "no line of a session: its type is missing")
+        with log.entry():
+            kind = kind_of(entry)
+            uuid = entry.get("uuid")
+            if isinstance(uuid, str):
+                # A session that is resumed repeats the lines it goes on from.
+                if uuid in seen:
+                    continue
+                seen.add(uuid)
+            for name in ("sessionId", "session_id"):
+                if not found.id and isinstance(entry.get(name), str):
+                    found.id = entry[name]
+            if kind in _TURNS and isinstance(entry.get("message"), dict):
+                _turn(steps, entry, where, log, alone)
+            elif kind == "result":
+                found.outcome = Outcome.FAILURE if entry.get("is_error") is True else found.outcome
+            elif kind not in _OTHER and not isinstance(kind, str):
+                log.skip(where, "no line of a session: its type is missing")
     found.steps = steps.finished()
     found.goal = next((s.text for s in found.steps if s.role is Role.USER and s.text.strip()), "")
     return found

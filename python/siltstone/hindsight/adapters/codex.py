@@ -46,19 +46,20 @@ def _read(log: Log) -> Found:
     found = Found([])
     echoes = StepCollector()  # the events repeat what the items say, in older logs they are all there is
     for where, entry in log.entries("lines"):
-        kind, payload, time = kind_of(entry), entry.get("payload"), time_of(entry.get("timestamp"))
-        if kind in _STREAM:
-            _streamed(reader, entry, where, found)
-        elif kind == "session_meta" and isinstance(payload, dict):
-            found.id = payload["id"] if isinstance(payload.get("id"), str) else ""
-        elif kind == "event_msg" and isinstance(payload, dict):
-            _event(reader, echoes, payload, found, time)
-        elif kind == "response_item" and isinstance(payload, dict):
-            reader.read(payload, where, time=time)
-        elif kind and kind not in _LINES:
-            reader.read(entry, where, time=time)
-        elif not kind and isinstance(entry.get("id"), str) and not found.id:
-            found.id = entry["id"]
+        with log.entry():
+            kind, payload, time = kind_of(entry), entry.get("payload"), time_of(entry.get("timestamp"))
+            if kind in _STREAM:
+                _streamed(reader, entry, where, found)
+            elif kind == "session_meta" and isinstance(payload, dict):
+                found.id = payload["id"] if isinstance(payload.get("id"), str) else ""
+            elif kind == "event_msg" and isinstance(payload, dict):
+                _event(reader, echoes, payload, found, time)
+            elif kind == "response_item" and isinstance(payload, dict):
+                reader.read(payload, where, time=time)
+            elif kind and kind not in _LINES:
+                reader.read(entry, where, time=time)
+            elif not kind and isinstance(entry.get("id"), str) and not found.id:
+                found.id = entry["id"]
     reader.flush()
     steps = reader.steps
     if not any(step.role in (Role.USER, Role.AGENT) for step in steps.steps):

@@ -50,21 +50,22 @@ def _matches(log: Log) -> bool:
 def _read(log: Log) -> Found:
     steps = StepCollector()
     for where, entry in log.entries("messages"):
-        kind, message = _plain(entry)
-        if not kind:
-            raise invalid(f"{where}.type", f"no message; its type is none of {', '.join(_ROLES)}")
-        role = _ROLES[kind]
-        text, inline = _content(message.get("content"), where, log)
-        if role is Role.TOOL:
-            key = required_text(message.get("tool_call_id"), f"{where}.tool_call_id")
-            tool = required_text(message.get("name"), f"{where}.name")
-            steps.answer(key or tool, text, failed=message.get("status") == "error", tool=tool)
-            continue
-        calls = _calls(message, where) or inline
-        for position, (key, tool, arguments) in enumerate(calls):
-            steps.call(key or tool, tool, arguments, text=text if position == 0 else "", role=role)
-        if not calls:
-            steps.say(role, text)
+        with log.entry():
+            kind, message = _plain(entry)
+            if not kind:
+                raise invalid(f"{where}.type", f"no message; its type is none of {', '.join(_ROLES)}")
+            role = _ROLES[kind]
+            text, inline = _content(message.get("content"), where, log)
+            if role is Role.TOOL:
+                key = required_text(message.get("tool_call_id"), f"{where}.tool_call_id")
+                tool = required_text(message.get("name"), f"{where}.name")
+                steps.answer(key or tool, text, failed=message.get("status") == "error", tool=tool)
+                continue
+            calls = _calls(message, where) or inline
+            for position, (key, tool, arguments) in enumerate(calls):
+                steps.call(key or tool, tool, arguments, text=text if position == 0 else "", role=role)
+            if not calls:
+                steps.say(role, text)
     row = log.row
     return Found(
         steps.finished(),

@@ -1,10 +1,13 @@
 """A log as the adapters see it: what surrounds the entries, the first of them, and the rest as a stream."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from siltstone.errors import InvalidArgumentError
 from siltstone.hindsight.untrusted import MAX_STEPS, check_value, invalid
 from siltstone.hindsight.watching import Check, unwatched
 from siltstone.model import Outcome, Step
@@ -46,6 +49,7 @@ class Log:
     head: list[Any]
     rest: Iterator[Any]
     skipped: Skipped = field(default_factory=Skipped)
+    lines: deque[int] | None = None  # JSONL: numbers of the lines whose entries are still to be read
     check: Check = unwatched  # asked before each entry; raises where the reading is to end
 
     def entries(self, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -58,9 +62,23 @@ class Log:
     def values(self, name: str) -> Iterator[tuple[str, Any]]:
         for index, entry in enumerate(chain(self.head, self.rest)):
             self.check()
+            if self.lines is not None:  # each was checked as it was read
+                yield f"line {self.lines.popleft()}", entry
+                continue
             where = f"{self.key or name}[{index}]"
             check_value(entry, where)
             yield where, entry
+
+    @contextmanager
+    def entry(self) -> Iterator[None]:
+        """Within it one entry is read: one of JSONL that is malformed is skipped and reported, as a broken
+        line is."""
+        try:
+            yield
+        except InvalidArgumentError as error:
+            if self.lines is None or error.field == "source":
+                raise
+            self.skipped.add(error.message)
 
     def dicts(self) -> list[dict[str, Any]]:
         """The objects among the first entries."""

@@ -51,18 +51,19 @@ def _matches(log: Log) -> bool:
 def _read(log: Log) -> Found:
     steps = StepCollector()
     for where, entry in log.entries("calls"):
-        time = next((t for name in _TIMES if (t := time_of(entry.get(name)))), None)
-        if entry.get("jsonrpc") == "2.0":
-            _rpc(steps, entry, where, log)
-            continue
-        tool = _tool(entry).strip()
-        if not tool:
-            log.skip(where, "no call of a tool: it has no name")
-            continue
-        arguments = next((entry[name] for name in _ARGUMENTS if name in entry), None)
-        steps.call(where, tool, arguments_of(arguments), text=_said(entry), time=time)
-        text, failed = _result(entry, where, log)
-        steps.answer(where, text, failed=failed)
+        with log.entry():
+            time = next((t for name in _TIMES if (t := time_of(entry.get(name)))), None)
+            if entry.get("jsonrpc") == "2.0":
+                _rpc(steps, entry, where, log)
+                continue
+            tool = _tool(entry).strip()
+            if not tool:
+                log.skip(where, "no call of a tool: it has no name")
+                continue
+            arguments = next((entry[name] for name in _ARGUMENTS if name in entry), None)
+            steps.call(where, tool, arguments_of(arguments), text=_said(entry), time=time)
+            text, failed = _result(entry, where, log)
+            steps.answer(where, text, failed=failed)
     row = log.row
     return Found(
         steps.finished(),

@@ -36,7 +36,8 @@ def _read(log: Log) -> Found:
         outcome = outcome_of_exit(info.get("exit_status"))
     steps = StepCollector()
     for where, message in log.entries("messages"):
-        read_message(steps, message, where, log)
+        with log.entry():
+            read_message(steps, message, where, log)
     return Found(
         steps.finished(), goal=goal_of(row), outcome=outcome, id=id_of(row), task_type=task_type_of(row)
     )

@@ -203,15 +203,18 @@ def _read(log: Log) -> Found:
     _input(reader, row.get("input"))
     outcome = _outcome(row)
     for where, entry in log.entries("items"):
-        if entry.get("object") == "response" and isinstance(entry.get("output"), list):
-            _input(reader, entry.get("input"))
-            for index, item in enumerate(entry["output"]):
-                if not isinstance(item, dict):
-                    raise invalid(f"{where}.output[{index}]", f"expected an item, got {type(item).__name__}")
-                reader.read(item, f"{where}.output[{index}]")
-            outcome = _outcome(entry)
-        else:
-            reader.read(entry, where)
+        with log.entry():
+            if entry.get("object") == "response" and isinstance(entry.get("output"), list):
+                _input(reader, entry.get("input"))
+                for index, item in enumerate(entry["output"]):
+                    if not isinstance(item, dict):
+                        raise invalid(
+                            f"{where}.output[{index}]", f"expected an item, got {type(item).__name__}"
+                        )
+                    reader.read(item, f"{where}.output[{index}]")
+                outcome = _outcome(entry)
+            else:
+                reader.read(entry, where)
     reader.flush()
     goal = required_text(row.get("goal"), "goal")
     return Found(reader.steps.finished(), goal=goal, outcome=outcome, id=required_text(row.get("id"), "id"))

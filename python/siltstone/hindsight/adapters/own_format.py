@@ -43,34 +43,35 @@ def _steps(log: Log) -> list[Step]:
     """Steps as they were written, with their numbers where those rise; an absent `is_error` is judged."""
     steps: list[Step] = []
     for where, entry in log.values("steps"):
-        if not is_own_step(entry):
-            unknown = (
-                sorted(str(key)[:40] for key in entry.keys() - _FIELDS) if isinstance(entry, dict) else []
+        with log.entry():
+            if not is_own_step(entry):
+                unknown = (
+                    sorted(str(key)[:40] for key in entry.keys() - _FIELDS) if isinstance(entry, dict) else []
+                )
+                what = f"unknown fields {', '.join(unknown)}" if unknown else "expected text, tool or result"
+                raise invalid(where, f"{what}; a step has {', '.join(sorted(_FIELDS))}")
+            name = entry.get("role") or "AGENT"
+            if not isinstance(name, str) or name.upper() not in Role.__members__:
+                raise invalid(f"{where}.role", f"{str(name)[:40]!r} is none of {', '.join(Role)}")
+            step = Step(
+                number=_number(entry.get("number"), f"{where}.number"),
+                role=Role[name.upper()],
+                text=required_text(entry.get("text"), f"{where}.text"),
+                tool=required_text(entry.get("tool"), f"{where}.tool"),
+                arguments=arguments_of(entry.get("arguments")),
+                result=required_text(entry.get("result"), f"{where}.result"),
+                time=_time(entry.get("time"), f"{where}.time"),
             )
-            what = f"unknown fields {', '.join(unknown)}" if unknown else "expected text, tool or result"
-            raise invalid(where, f"{what}; a step has {', '.join(sorted(_FIELDS))}")
-        name = entry.get("role") or "AGENT"
-        if not isinstance(name, str) or name.upper() not in Role.__members__:
-            raise invalid(f"{where}.role", f"{str(name)[:40]!r} is none of {', '.join(Role)}")
-        step = Step(
-            number=_number(entry.get("number"), f"{where}.number"),
-            role=Role[name.upper()],
-            text=required_text(entry.get("text"), f"{where}.text"),
-            tool=required_text(entry.get("tool"), f"{where}.tool"),
-            arguments=arguments_of(entry.get("arguments")),
-            result=required_text(entry.get("result"), f"{where}.result"),
-            time=_time(entry.get("time"), f"{where}.time"),
-        )
-        given = entry.get("is_error")
-        if given is not None and not isinstance(given, bool):
-            raise invalid(f"{where}.is_error", f"expected true or false, got {type(given).__name__}")
-        remember = entry.get("remember", False)
-        if not isinstance(remember, bool):
-            raise invalid(f"{where}.remember", f"expected true or false, got {type(remember).__name__}")
-        step.remember = remember
-        judged = result_failed(step.result, reading=is_reading(step.tool, command_of(step)))
-        step.is_error = judged if given is None else given
-        steps.append(step)
+            given = entry.get("is_error")
+            if given is not None and not isinstance(given, bool):
+                raise invalid(f"{where}.is_error", f"expected true or false, got {type(given).__name__}")
+            remember = entry.get("remember", False)
+            if not isinstance(remember, bool):
+                raise invalid(f"{where}.remember", f"expected true or false, got {type(remember).__name__}")
+            step.remember = remember
+            judged = result_failed(step.result, reading=is_reading(step.tool, command_of(step)))
+            step.is_error = judged if given is None else given
+            steps.append(step)
     if not rising([step.number for step in steps]):
         for number, step in enumerate(steps, start=1):
             step.number = number
