@@ -9,7 +9,7 @@ RUST   := Cargo.toml Cargo.lock rust_core/Cargo.toml $(shell find rust_core/src 
 # What follows runs without usearch's C++ being compiled a second time for the debug profile.
 CARGO_FLAGS := --release --locked
 
-.PHONY: help setup run test check fmt generate bench conformance soak torture soak-load
+.PHONY: help setup run test check fmt generate bench conformance soak torture fuzz soak-load
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo 'make soak         the rules of memories against their model, for minutes'
 	@echo 'make soak-load    a server under a mixed load for an hour: does anything grow?'
 	@echo 'make torture      servers killed and power lost, thousands of times (KILLS=2000)'
+	@echo 'make fuzz         hostile bytes and requests, for minutes (SECONDS_EACH=60)'
 	@echo 'make bench        measure search and writes'
 
 # A stamp is newer than what it was made from, so a second setup does nothing.
@@ -83,6 +84,10 @@ soak: setup
 
 soak-load: setup
 	$(BIN)/python benches/soak_load.py $(ARGS)
+
+fuzz: setup
+	SILTSTONE_FUZZ=1000 $(BIN)/pytest tests/fuzz --timeout=3600 $(ARGS)
+	scripts/fuzz.sh $(BIN)/python $(or $(SECONDS_EACH),60)
 
 torture: setup
 	SILTSTONE_TORTURE=$(or $(KILLS),2000) $(BIN)/pytest tests/torture tests/store/test_lost_power.py $(ARGS)
