@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -63,14 +63,14 @@ class Ranking:
         order = list(range(len(hits)))
         if self.reranks(request):
             with self._store.read() as reader:
-                found = {i: self._read(reader, request, hit) for i, hit in enumerate(hits)}
+                found = {i: self._read(reader, request, answer, hit) for i, hit in enumerate(hits)}
             reranked, explain.rerank = self._reranked(request, found, top_k, call)
             order.sort(key=lambda i: (not hits[i].in_window, -reranked.get(i, 0.0), i))
         with self._store.read() as reader:
 
             def look(i: int) -> _Found:
                 if i not in found:
-                    found[i] = self._read(reader, request, hits[i])
+                    found[i] = self._read(reader, request, answer, hits[i])
                 return found[i]
 
             best = order[:top_k]
@@ -114,11 +114,13 @@ class Ranking:
         np.fill_diagonal(near, -1.0)
         return near
 
-    def _read(self, reader: Reader, request: SearchRequest, hit: rust_core.CoreHit) -> _Found:
-        id = format_id(hit.id)
-        memory = (reader if request.as_of is None else Past(reader, request.as_of)).memory(id)
+    def _read(self, reader: Reader, request: SearchRequest, answer: Answer, hit: rust_core.CoreHit) -> _Found:
+        if request.as_of is None:
+            memory = reader.member(answer.searched[hit.collection].number, hit.id)
+        else:
+            memory = Past(reader, request.as_of).memory(format_id(hit.id))
         if memory is None or memory.invalidate_time is not None:
-            raise KeyError(id)
+            raise KeyError(hit.id)
         return _Found(memory, self._passage(memory, hit.passage))
 
     def _passage(self, memory: Memory, number: int) -> str:
@@ -172,9 +174,11 @@ def _differ(a: Memory, b: Memory) -> bool:
 
 
 def _hit(core: rust_core.CoreHit, found: _Found, view: View, rerank_score: float | None) -> Hit:
-    memory = found.memory
+    memory = found.memory  # read for this answer alone
+    if view is not View.FULL:
+        memory.content, memory.lesson = "", None
     return Hit(
-        memory=memory if view is View.FULL else replace(memory, content="", lesson=None),
+        memory=memory,
         score=core.score,
         similarity=core.similarity,
         gate=core.gate,

@@ -131,6 +131,11 @@ class Reader:
         """The memory, an invalidated one as well."""
         return self._owned("memories", keys.parse_id(id), Memory)
 
+    def member(self, namespace: int, id: bytes) -> Memory | None:
+        """As `memory`, of one whose namespace is known; without a look at who owns the id."""
+        value = self._get("memories", keys.member(namespace, id)) if self._namespace(namespace) else None
+        return None if value is None else records.decode(value, Memory)
+
     def memories(self, ids: Sequence[str]) -> list[Memory | None]:
         """As `memory`, in the order of `ids`."""
         return [self.memory(id) for id in ids]
