@@ -241,6 +241,37 @@ def test_what_a_token_may_create_is_limited_and_nothing_of_what_is_too_much_is_w
         other.write("another token has a count of its own", namespace="team/limit")
 
 
+def test_lessons_of_a_task_count_as_made_by_the_token_that_opened_it(tmp_path: Any) -> None:
+    settings = Settings(embedding_model="hashing", max_memories_per_token=1)
+    log = [
+        {"tool": "run", "arguments": {"cmd": "curl api"}, "result": "Connection refused", "is_error": True},
+        {"text": "根本原因是 api 只监听 127.0.0.1。", "tool": "read", "result": "listen(3000, '127.0.0.1')"},
+        {"text": "改为监听 0.0.0.0。", "tool": "edit", "result": "ok"},
+        {"tool": "run", "arguments": {"cmd": "curl api"}, "result": "HTTP/1.1 200 OK"},
+    ]
+    with siltstone.open(tmp_path / "d", settings=settings) as mem:
+        secret = new(mem).secret
+        server = serve(mem.engine, address="127.0.0.1:0")
+        try:
+            with siltstone.Client(server.address, token=secret) as client:
+                jobs = []
+                for goal in ("让 web 能访问 api", "find out why the other service refuses connections"):
+                    task = client.start_task(goal, namespace="team/a")
+                    client.append_steps(task.id, log)
+                    jobs.append(client.finish_task(task.id, "SUCCESS", wait=True))
+                    if len(jobs) == 1:
+                        assert jobs[0].state == "DONE"
+                        id = jobs[0].hindsight.receipts[0].memory.id
+                        client.forget(ids=[id], mode="ERASE")
+            assert jobs[1].state == "FAILED"
+            assert "max_memories_per_token" in jobs[1].error
+            assert mem.stats("team/a").memories == 0
+            made = [e.principal for e in mem.audit_log(namespace="team/a") if e.action == "created"]
+            assert [principal.partition(" ")[0] for principal in made] == ["token"]
+        finally:
+            server.stop(1)
+
+
 @pytest.mark.parametrize(
     ("given", "field"),
     [

@@ -61,10 +61,10 @@ class Core:
             writer.principal = call.principal
             writer.sees = call.sees
             if not request.request_id:
-                return self._counted(operation, writer, call)
+                return self.counted(operation, writer, call.principal)
             answer: T | None = self.answered(rpc, request, call, writer)
             if answer is None:
-                answer = self._counted(operation, writer, call)
+                answer = self.counted(operation, writer, call.principal)
                 encoded = json.dumps(to_data(answer), ensure_ascii=False).encode()
                 writer.put_answer(call.principal, rpc, request.request_id, _digest(request), encoded)
             return answer
@@ -72,11 +72,11 @@ class Core:
         with self.part("commit"):
             return self.store.commit(once, timeout=call.remaining())
 
-    def _counted(self, operation: Callable[[Writer], T], writer: Writer, call: Call) -> T:
+    def counted(self, operation: Callable[[Writer], T], writer: Writer, principal: str) -> T:
         """Carry it out within what a token may create; what is over that is undone by the error."""
         answer = operation(writer)
-        if call.principal != OWNER and writer.created != Created():
-            total = writer.add_created(call.principal)
+        if principal not in ("", OWNER) and writer.created != Created():
+            total = writer.add_created(principal)
             for made, name in ((total.memories, "memories"), (total.namespaces, "namespaces")):
                 limit: int | None = getattr(self.settings, f"max_{name}_per_token")
                 if limit is not None and made > limit and getattr(writer.created, name):

@@ -25,7 +25,13 @@ _LOOK_S = 1.0  # between two looks whether somebody still waits for a job
 Keep = Callable[[Writer], Hindsight]
 # What another try cannot mend.
 _HOPELESS = frozenset(
-    {"TASK_NOT_FOUND", "NAMESPACE_NOT_FOUND", "EMBEDDING_MODEL_MISMATCH", "VECTOR_REQUIRED"}
+    {
+        "TASK_NOT_FOUND",
+        "NAMESPACE_NOT_FOUND",
+        "EMBEDDING_MODEL_MISMATCH",
+        "VECTOR_REQUIRED",
+        "TOO_MANY_MEMORIES",
+    }
 )
 
 

@@ -249,13 +249,17 @@ class LookingBack(Memories):
         write = self._writing_lessons(drafts, task.namespace, task.id, call) if drafts else None
         control.reached(_EMBEDDED)
 
-        def keep(writer: Writer) -> Hindsight:
+        def kept(writer: Writer) -> Hindsight:
             # Deleted meanwhile, its namespace must not come back with lessons from what was deleted.
             current = found(writer.task(task.id), "task", task.id, "task_id")
             receipts = write(writer).receipts if write else []
             ids = dict.fromkeys([*current.memory_ids, *(receipt.memory.id for receipt in receipts)])
             writer.put_task(replace(current, memory_ids=list(ids)[-_MOST_MEMORIES:]), quiet=True)
             return replace(hindsight, receipts=receipts)
+
+        def keep(writer: Writer) -> Hindsight:
+            writer.principal = task.principal
+            return self.counted(kept, writer, task.principal)
 
         return keep
 

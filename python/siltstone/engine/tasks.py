@@ -65,6 +65,7 @@ class Tasks(LookingBack):
                     goal=request.goal,
                     task_type=request.task_type,
                     hindsight_every=every,
+                    principal=call.principal,
                 )
             )
 

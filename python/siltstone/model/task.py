@@ -80,6 +80,7 @@ class Task:
     create_time: datetime | None = None
     update_time: datetime | None = None
     finish_time: datetime | None = None
+    principal: str = ""  # who opened it, and so made what hindsight keeps of it
     hindsight_job_id: str = ""  # the latest that looks back over it
     hindsight_every: int = 10  # steps after which it is looked back over while it runs; 0: never
     hindsight_steps: int = 0  # steps that the latest job looks at

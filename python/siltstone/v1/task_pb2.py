@@ -29,7 +29,7 @@ from siltstone.v1 import memory_pb2 as siltstone_dot_v1_dot_memory__pb2
 from siltstone.v1 import trajectory_pb2 as siltstone_dot_v1_dot_trajectory__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17siltstone/v1/task.proto\x12\x0csiltstone.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csiltstone/v1/hindsight.proto\x1a\x19siltstone/v1/memory.proto\x1a\x1dsiltstone/v1/trajectory.proto\"\xa3\x01\n\x0c\x44\x65rivedState\x12\x12\n\nsteps_done\x18\x01 \x03(\t\x12\x0f\n\x07\x64ropped\x18\x02 \x01(\x05\x12\x10\n\x08\x66indings\x18\x03 \x03(\t\x12\x13\n\x0bopen_points\x18\x04 \x03(\t\x12\x1a\n\x12\x63urrent_hypothesis\x18\x05 \x01(\t\x12\x12\n\nlast_error\x18\x06 \x01(\t\x12\x17\n\x0flast_error_step\x18\x07 \x01(\x03\"\xfa\x05\n\x04Task\x12\n\n\x02id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04goal\x18\x03 \x01(\t\x12\x11\n\ttask_type\x18\x04 \x01(\t\x12(\n\x06status\x18\x05 \x01(\x0e\x32\x18.siltstone.v1.TaskStatus\x12&\n\x07outcome\x18\x06 \x01(\x0e\x32\x15.siltstone.v1.Outcome\x12\x12\n\nsteps_done\x18\x07 \x03(\t\x12\x1a\n\x12\x63urrent_hypothesis\x18\x08 \x01(\t\x12\x0f\n\x07pending\x18\t \x03(\t\x12\x10\n\x08\x66indings\x18\n \x03(\t\x12\x34\n\tvariables\x18\x0b \x03(\x0b\x32!.siltstone.v1.Task.VariablesEntry\x12\x12\n\nstep_count\x18\x0c \x01(\x03\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inish_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x10hindsight_job_id\x18\x10 \x01(\t\x12\x10\n\x08revision\x18\x11 \x01(\x03\x12\x13\n\x0bstep_tokens\x18\x12 \x01(\x03\x12\x1c\n\x0fhindsight_every\x18\x13 \x01(\x05H\x00\x88\x01\x01\x12\x17\n\x0fhindsight_steps\x18\x14 \x01(\x03\x12\x12\n\nmemory_ids\x18\x15 \x03(\t\x12\x31\n\rcompress_time\x18\x16 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07\x64\x65rived\x18\x17 \x01(\x0b\x32\x1a.siltstone.v1.DerivedState\x1a\x30\n\x0eVariablesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x12\n\x10_hindsight_every\"\x9f\x01\n\x10StartTaskRequest\x12\x0c\n\x04goal\x18\x01 \x01(\t\x12\x16\n\tnamespace\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x11\n\ttask_type\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12\x1c\n\x0fhindsight_every\x18\x05 \x01(\x05H\x01\x88\x01\x01\x42\x0c\n\n_namespaceB\x12\n\x10_hindsight_every\"\x9e\x01\n\x11UpdateTaskRequest\x12 \n\x04task\x18\x01 \x01(\x0b\x32\x12.siltstone.v1.Task\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x15\n\x08revision\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x04 \x01(\tB\x0b\n\t_revision\"\\\n\x12\x41ppendStepsRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12!\n\x05steps\x18\x02 \x03(\x0b\x32\x12.siltstone.v1.Step\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"!\n\x0eGetTaskRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\"c\n\x11RenderTaskRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12\x17\n\nmax_tokens\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x15\n\rwith_memories\x18\x03 \x01(\x05\x42\r\n\x0b_max_tokens\"Y\n\x12RenderTaskResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0e\n\x06tokens\x18\x02 \x01(\x05\x12\x11\n\ttruncated\x18\x03 \x01(\x08\x12\x12\n\nmemory_ids\x18\x04 \x03(\t\"n\n\x11\x46inishTaskRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12&\n\x07outcome\x18\x02 \x01(\x0e\x32\x15.siltstone.v1.Outcome\x12\x0c\n\x04wait\x18\x03 \x01(\x08\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"\x89\x01\n\x10ListTasksRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tH\x00\x88\x01\x01\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x18.siltstone.v1.TaskStatus\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_namespace\"O\n\x11ListTasksResponse\x12!\n\x05tasks\x18\x01 \x03(\x0b\x32\x12.siltstone.v1.Task\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*\\\n\nTaskStatus\x12\x1b\n\x17TASK_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13TASK_STATUS_RUNNING\x10\x01\x12\x18\n\x14TASK_STATUS_FINISHED\x10\x02\x32\xfd\x03\n\x0bTaskService\x12?\n\tStartTask\x12\x1e.siltstone.v1.StartTaskRequest\x1a\x12.siltstone.v1.Task\x12\x41\n\nUpdateTask\x12\x1f.siltstone.v1.UpdateTaskRequest\x1a\x12.siltstone.v1.Task\x12\x43\n\x0b\x41ppendSteps\x12 .siltstone.v1.AppendStepsRequest\x1a\x12.siltstone.v1.Task\x12;\n\x07GetTask\x12\x1c.siltstone.v1.GetTaskRequest\x1a\x12.siltstone.v1.Task\x12O\n\nRenderTask\x12\x1f.siltstone.v1.RenderTaskRequest\x1a .siltstone.v1.RenderTaskResponse\x12I\n\nFinishTask\x12\x1f.siltstone.v1.FinishTaskRequest\x1a\x1a.siltstone.v1.HindsightJob\x12L\n\tListTasks\x12\x1e.siltstone.v1.ListTasksRequest\x1a\x1f.siltstone.v1.ListTasksResponseB*\n\x0csiltstone.v1P\x01Z\x18siltstone/v1;siltstonev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17siltstone/v1/task.proto\x12\x0csiltstone.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csiltstone/v1/hindsight.proto\x1a\x19siltstone/v1/memory.proto\x1a\x1dsiltstone/v1/trajectory.proto\"\xa3\x01\n\x0c\x44\x65rivedState\x12\x12\n\nsteps_done\x18\x01 \x03(\t\x12\x0f\n\x07\x64ropped\x18\x02 \x01(\x05\x12\x10\n\x08\x66indings\x18\x03 \x03(\t\x12\x13\n\x0bopen_points\x18\x04 \x03(\t\x12\x1a\n\x12\x63urrent_hypothesis\x18\x05 \x01(\t\x12\x12\n\nlast_error\x18\x06 \x01(\t\x12\x17\n\x0flast_error_step\x18\x07 \x01(\x03\"\x8d\x06\n\x04Task\x12\n\n\x02id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04goal\x18\x03 \x01(\t\x12\x11\n\ttask_type\x18\x04 \x01(\t\x12(\n\x06status\x18\x05 \x01(\x0e\x32\x18.siltstone.v1.TaskStatus\x12&\n\x07outcome\x18\x06 \x01(\x0e\x32\x15.siltstone.v1.Outcome\x12\x12\n\nsteps_done\x18\x07 \x03(\t\x12\x1a\n\x12\x63urrent_hypothesis\x18\x08 \x01(\t\x12\x0f\n\x07pending\x18\t \x03(\t\x12\x10\n\x08\x66indings\x18\n \x03(\t\x12\x34\n\tvariables\x18\x0b \x03(\x0b\x32!.siltstone.v1.Task.VariablesEntry\x12\x12\n\nstep_count\x18\x0c \x01(\x03\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x66inish_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x18\n\x10hindsight_job_id\x18\x10 \x01(\t\x12\x10\n\x08revision\x18\x11 \x01(\x03\x12\x13\n\x0bstep_tokens\x18\x12 \x01(\x03\x12\x1c\n\x0fhindsight_every\x18\x13 \x01(\x05H\x00\x88\x01\x01\x12\x17\n\x0fhindsight_steps\x18\x14 \x01(\x03\x12\x12\n\nmemory_ids\x18\x15 \x03(\t\x12\x31\n\rcompress_time\x18\x16 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12+\n\x07\x64\x65rived\x18\x17 \x01(\x0b\x32\x1a.siltstone.v1.DerivedState\x12\x11\n\tprincipal\x18\x18 \x01(\t\x1a\x30\n\x0eVariablesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x12\n\x10_hindsight_every\"\x9f\x01\n\x10StartTaskRequest\x12\x0c\n\x04goal\x18\x01 \x01(\t\x12\x16\n\tnamespace\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x11\n\ttask_type\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12\x1c\n\x0fhindsight_every\x18\x05 \x01(\x05H\x01\x88\x01\x01\x42\x0c\n\n_namespaceB\x12\n\x10_hindsight_every\"\x9e\x01\n\x11UpdateTaskRequest\x12 \n\x04task\x18\x01 \x01(\x0b\x32\x12.siltstone.v1.Task\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x15\n\x08revision\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\x12\n\nrequest_id\x18\x04 \x01(\tB\x0b\n\t_revision\"\\\n\x12\x41ppendStepsRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12!\n\x05steps\x18\x02 \x03(\x0b\x32\x12.siltstone.v1.Step\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"!\n\x0eGetTaskRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\"c\n\x11RenderTaskRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12\x17\n\nmax_tokens\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x15\n\rwith_memories\x18\x03 \x01(\x05\x42\r\n\x0b_max_tokens\"Y\n\x12RenderTaskResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x0e\n\x06tokens\x18\x02 \x01(\x05\x12\x11\n\ttruncated\x18\x03 \x01(\x08\x12\x12\n\nmemory_ids\x18\x04 \x03(\t\"n\n\x11\x46inishTaskRequest\x12\x0f\n\x07task_id\x18\x01 \x01(\t\x12&\n\x07outcome\x18\x02 \x01(\x0e\x32\x15.siltstone.v1.Outcome\x12\x0c\n\x04wait\x18\x03 \x01(\x08\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"\x89\x01\n\x10ListTasksRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tH\x00\x88\x01\x01\x12(\n\x06status\x18\x02 \x01(\x0e\x32\x18.siltstone.v1.TaskStatus\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\tB\x0c\n\n_namespace\"O\n\x11ListTasksResponse\x12!\n\x05tasks\x18\x01 \x03(\x0b\x32\x12.siltstone.v1.Task\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*\\\n\nTaskStatus\x12\x1b\n\x17TASK_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13TASK_STATUS_RUNNING\x10\x01\x12\x18\n\x14TASK_STATUS_FINISHED\x10\x02\x32\xfd\x03\n\x0bTaskService\x12?\n\tStartTask\x12\x1e.siltstone.v1.StartTaskRequest\x1a\x12.siltstone.v1.Task\x12\x41\n\nUpdateTask\x12\x1f.siltstone.v1.UpdateTaskRequest\x1a\x12.siltstone.v1.Task\x12\x43\n\x0b\x41ppendSteps\x12 .siltstone.v1.AppendStepsRequest\x1a\x12.siltstone.v1.Task\x12;\n\x07GetTask\x12\x1c.siltstone.v1.GetTaskRequest\x1a\x12.siltstone.v1.Task\x12O\n\nRenderTask\x12\x1f.siltstone.v1.RenderTaskRequest\x1a .siltstone.v1.RenderTaskResponse\x12I\n\nFinishTask\x12\x1f.siltstone.v1.FinishTaskRequest\x1a\x1a.siltstone.v1.HindsightJob\x12L\n\tListTasks\x12\x1e.siltstone.v1.ListTasksRequest\x1a\x1f.siltstone.v1.ListTasksResponseB*\n\x0csiltstone.v1P\x01Z\x18siltstone/v1;siltstonev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,32 +39,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\014siltstone.v1P\001Z\030siltstone/v1;siltstonev1'
   _globals['_TASK_VARIABLESENTRY']._loaded_options = None
   _globals['_TASK_VARIABLESENTRY']._serialized_options = b'8\001'
-  _globals['_TASKSTATUS']._serialized_start=2104
-  _globals['_TASKSTATUS']._serialized_end=2196
+  _globals['_TASKSTATUS']._serialized_start=2123
+  _globals['_TASKSTATUS']._serialized_end=2215
   _globals['_DERIVEDSTATE']._serialized_start=197
   _globals['_DERIVEDSTATE']._serialized_end=360
   _globals['_TASK']._serialized_start=363
-  _globals['_TASK']._serialized_end=1125
-  _globals['_TASK_VARIABLESENTRY']._serialized_start=1057
-  _globals['_TASK_VARIABLESENTRY']._serialized_end=1105
-  _globals['_STARTTASKREQUEST']._serialized_start=1128
-  _globals['_STARTTASKREQUEST']._serialized_end=1287
-  _globals['_UPDATETASKREQUEST']._serialized_start=1290
-  _globals['_UPDATETASKREQUEST']._serialized_end=1448
-  _globals['_APPENDSTEPSREQUEST']._serialized_start=1450
-  _globals['_APPENDSTEPSREQUEST']._serialized_end=1542
-  _globals['_GETTASKREQUEST']._serialized_start=1544
-  _globals['_GETTASKREQUEST']._serialized_end=1577
-  _globals['_RENDERTASKREQUEST']._serialized_start=1579
-  _globals['_RENDERTASKREQUEST']._serialized_end=1678
-  _globals['_RENDERTASKRESPONSE']._serialized_start=1680
-  _globals['_RENDERTASKRESPONSE']._serialized_end=1769
-  _globals['_FINISHTASKREQUEST']._serialized_start=1771
-  _globals['_FINISHTASKREQUEST']._serialized_end=1881
-  _globals['_LISTTASKSREQUEST']._serialized_start=1884
-  _globals['_LISTTASKSREQUEST']._serialized_end=2021
-  _globals['_LISTTASKSRESPONSE']._serialized_start=2023
-  _globals['_LISTTASKSRESPONSE']._serialized_end=2102
-  _globals['_TASKSERVICE']._serialized_start=2199
-  _globals['_TASKSERVICE']._serialized_end=2708
+  _globals['_TASK']._serialized_end=1144
+  _globals['_TASK_VARIABLESENTRY']._serialized_start=1076
+  _globals['_TASK_VARIABLESENTRY']._serialized_end=1124
+  _globals['_STARTTASKREQUEST']._serialized_start=1147
+  _globals['_STARTTASKREQUEST']._serialized_end=1306
+  _globals['_UPDATETASKREQUEST']._serialized_start=1309
+  _globals['_UPDATETASKREQUEST']._serialized_end=1467
+  _globals['_APPENDSTEPSREQUEST']._serialized_start=1469
+  _globals['_APPENDSTEPSREQUEST']._serialized_end=1561
+  _globals['_GETTASKREQUEST']._serialized_start=1563
+  _globals['_GETTASKREQUEST']._serialized_end=1596
+  _globals['_RENDERTASKREQUEST']._serialized_start=1598
+  _globals['_RENDERTASKREQUEST']._serialized_end=1697
+  _globals['_RENDERTASKRESPONSE']._serialized_start=1699
+  _globals['_RENDERTASKRESPONSE']._serialized_end=1788
+  _globals['_FINISHTASKREQUEST']._serialized_start=1790
+  _globals['_FINISHTASKREQUEST']._serialized_end=1900
+  _globals['_LISTTASKSREQUEST']._serialized_start=1903
+  _globals['_LISTTASKSREQUEST']._serialized_end=2040
+  _globals['_LISTTASKSRESPONSE']._serialized_start=2042
+  _globals['_LISTTASKSRESPONSE']._serialized_end=2121
+  _globals['_TASKSERVICE']._serialized_start=2218
+  _globals['_TASKSERVICE']._serialized_end=2727
 # @@protoc_insertion_point(module_scope)

@@ -42,7 +42,7 @@ class DerivedState(_message.Message):
     def __init__(self, steps_done: _Optional[_Iterable[str]] = ..., dropped: _Optional[int] = ..., findings: _Optional[_Iterable[str]] = ..., open_points: _Optional[_Iterable[str]] = ..., current_hypothesis: _Optional[str] = ..., last_error: _Optional[str] = ..., last_error_step: _Optional[int] = ...) -> None: ...
 
 class Task(_message.Message):
-    __slots__ = ("id", "namespace", "goal", "task_type", "status", "outcome", "steps_done", "current_hypothesis", "pending", "findings", "variables", "step_count", "create_time", "update_time", "finish_time", "hindsight_job_id", "revision", "step_tokens", "hindsight_every", "hindsight_steps", "memory_ids", "compress_time", "derived")
+    __slots__ = ("id", "namespace", "goal", "task_type", "status", "outcome", "steps_done", "current_hypothesis", "pending", "findings", "variables", "step_count", "create_time", "update_time", "finish_time", "hindsight_job_id", "revision", "step_tokens", "hindsight_every", "hindsight_steps", "memory_ids", "compress_time", "derived", "principal")
     class VariablesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -73,6 +73,7 @@ class Task(_message.Message):
     MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
     COMPRESS_TIME_FIELD_NUMBER: _ClassVar[int]
     DERIVED_FIELD_NUMBER: _ClassVar[int]
+    PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
     id: str
     namespace: str
     goal: str
@@ -96,7 +97,8 @@ class Task(_message.Message):
     memory_ids: _containers.RepeatedScalarFieldContainer[str]
     compress_time: _timestamp_pb2.Timestamp
     derived: DerivedState
-    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., goal: _Optional[str] = ..., task_type: _Optional[str] = ..., status: _Optional[_Union[TaskStatus, str]] = ..., outcome: _Optional[_Union[_memory_pb2.Outcome, str]] = ..., steps_done: _Optional[_Iterable[str]] = ..., current_hypothesis: _Optional[str] = ..., pending: _Optional[_Iterable[str]] = ..., findings: _Optional[_Iterable[str]] = ..., variables: _Optional[_Mapping[str, str]] = ..., step_count: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finish_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hindsight_job_id: _Optional[str] = ..., revision: _Optional[int] = ..., step_tokens: _Optional[int] = ..., hindsight_every: _Optional[int] = ..., hindsight_steps: _Optional[int] = ..., memory_ids: _Optional[_Iterable[str]] = ..., compress_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., derived: _Optional[_Union[DerivedState, _Mapping]] = ...) -> None: ...
+    principal: str
+    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., goal: _Optional[str] = ..., task_type: _Optional[str] = ..., status: _Optional[_Union[TaskStatus, str]] = ..., outcome: _Optional[_Union[_memory_pb2.Outcome, str]] = ..., steps_done: _Optional[_Iterable[str]] = ..., current_hypothesis: _Optional[str] = ..., pending: _Optional[_Iterable[str]] = ..., findings: _Optional[_Iterable[str]] = ..., variables: _Optional[_Mapping[str, str]] = ..., step_count: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finish_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hindsight_job_id: _Optional[str] = ..., revision: _Optional[int] = ..., step_tokens: _Optional[int] = ..., hindsight_every: _Optional[int] = ..., hindsight_steps: _Optional[int] = ..., memory_ids: _Optional[_Iterable[str]] = ..., compress_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., derived: _Optional[_Union[DerivedState, _Mapping]] = ..., principal: _Optional[str] = ...) -> None: ...
 
 class StartTaskRequest(_message.Message):
     __slots__ = ("goal", "namespace", "task_type", "request_id", "hindsight_every")
