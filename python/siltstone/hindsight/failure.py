@@ -9,7 +9,7 @@ from siltstone.hindsight.quoting import cut, window
 _STRONG = re.compile(
     r"Traceback \(most recent call last\)"
     r"|\bE(?:CONNREFUSED|CONNRESET|CONNABORTED|TIMEDOUT|NOTFOUND|HOSTUNREACH|NETUNREACH|ADDRINUSE|NOENT|ACCES"
-    r"|PERM|XIST|NOSPC|PIPE|AI_AGAIN|RESOLVE)\b"
+    r"|PERM|EXIST|NOSPC|PIPE|AI_AGAIN|RESOLVE)\b"
     r"|command not found|: not found$|No such file or directory|Permission denied"
     r"|[Cc]onnection (?:was )?refused"
     r"|[Cc]onnection reset|[Cc]onnection timed out|[Cc]ould not resolve host|Operation timed out"
@@ -51,6 +51,29 @@ _WORKED = re.compile(
     r"|no errors\b|^Answer is CORRECT|测试通过|全部通过|\d+ 个?通过|成功|已恢复|恢复正常|运行正常"
     r"|一切正常|没有错误|没有报错"
 )
+# Words in lower case without one of which `_STRONG` and `_WEAK` match nothing but a status at a line's start.
+_SIGNS = (
+    *("traceback", "econn", "etimedout", "enotfound", "ehostun", "enetun", "eaddrinuse", "enoent", "eacces"),
+    *("eperm", "exist", "enospc", "epipe", "eai_again", "eresolve", "not found", "no such file", "denied"),
+    *("connection", "resolve host", "timed out", "segmentation", "core dumped", "out of memory", "oomkilled"),
+    *("crashloop", "error", "exception", "fatal", "panic", "err!", "http", "status", "exit", "curl:", "fail"),
+    *(
+        "incorrect",
+        "could not",
+        "invalid action",
+        "unable to",
+        "cannot",
+        "unhealthy",
+        "拒绝",
+        "超时",
+        "找不到",
+    ),
+    *("未找到", "没有那个", "权限", "报错", "错误", "退出码", "失败", "异常", "无法"),
+)
+_WORKED_SIGNS = (
+    *("http", "20", "status", "pass", "ok", "success", "succeed", "healthy", "exit", "no errors", "correct"),
+    *("通过", "成功", "恢复", "正常", "没有错误", "没有报错"),
+)
 _NUMBERED = re.compile(r"^\s*\d+[:|\t]")
 _READS = re.compile(
     r"^(?:cat|sed -n|head|less|more|grep|rg|ag|ls|find|git (?:diff|log|show)|open|bat|nl|awk|jq)\b"
@@ -85,11 +108,14 @@ def result_failed(result: str, *, reading: bool = False) -> bool:
     lines = _lines(text)
     if reading:
         return len(lines) <= 2 and len(text) <= 300 and any(_STRONG.search(_judged(line)) for line in lines)
-    return any(_line_failed(line) for line in lines)
+    return any(_line_failed(line) for line in _suspects(lines))
 
 
 def result_worked(result: str) -> bool:
     """Whether a result says in so many words that it worked: HTTP 2xx, passed, healthy, 成功."""
+    text = window(result.strip()).lower()
+    if not any(sign in text for sign in _WORKED_SIGNS):
+        return False
     return not result_failed(result) and any(_WORKED.search(line) for line in _lines(result.strip()))
 
 
@@ -107,11 +133,13 @@ def error_line(result: str) -> str:
     raised = [line for line in lines if _RAISED.match(line)]
     if raised:
         return _short(raised[-1] if "Traceback" in result else raised[0])
-    coded = [line for line in lines if _COUNT.match(line) is None and error_codes(line)]
-    if coded and any(_COUNT.match(line) for line in lines):
-        return _short(coded[0])
+    if any(_COUNT.match(line) for line in lines):
+        coded = next((line for line in lines if _COUNT.match(line) is None and error_codes(line)), "")
+        if coded:
+            return _short(coded)
+    suspects = _suspects(lines)
     for pattern in (_STRONG, _WEAK):
-        for line in lines:
+        for line in suspects:
             judged = _judged(line)
             match = pattern.search(judged)
             if match and not line.startswith("Traceback"):
@@ -128,6 +156,18 @@ def error_codes(text: str) -> list[str]:
 def _lines(text: str) -> list[str]:
     lines = [line for line in window(text).splitlines() if line.strip() and not _NUMBERED.match(line)]
     return lines if len(lines) <= _MOST_LINES else lines[: _MOST_LINES // 2] + lines[-_MOST_LINES // 2 :]
+
+
+def _suspects(lines: list[str]) -> list[str]:
+    """The lines with a word that may name a failure: the patterns, which are slow, are tried on no others."""
+    low = "\n".join(lines).lower()
+    signs = [sign for sign in _SIGNS if sign in low]
+    found = []
+    for line in lines:
+        plain = line.lower()
+        if line.lstrip()[:1] in ("4", "5") or any(sign in plain for sign in signs):
+            found.append(line)
+    return found
 
 
 def _judged(line: str) -> str:
@@ -170,7 +210,9 @@ def _structured_verdict(text: str) -> bool | None:
     if isinstance(status, str) and status.casefold() in {"error", "failed", "failure", "fail"}:
         return True
     output = [value.get(name) for name in ("output", "stdout", "stderr")]
-    return any(_line_failed(line) for text in output if isinstance(text, str) for line in _lines(text))
+    return any(
+        _line_failed(line) for text in output if isinstance(text, str) for line in _suspects(_lines(text))
+    )
 
 
 def _short(line: str, at: int = 0) -> str:

@@ -20,6 +20,7 @@ MASK = "***"
 _MAX_SCANNED = 200_000  # characters at either end of a text; nothing is quoted from further inside
 _LEAST = 3  # shorter values are masked where they stand, not wherever the same letters do
 _LEAST_PLAIN = 6  # of letters alone, told in a text: a shorter one may be any word
+_MOST_KNOWN = 2_000  # characters of a text whose secrets are remembered
 _PART = 6  # characters of a cut-off secret that give it away
 _WORD = "0-9A-Za-z_"
 _PAIRS = re.compile(r"=\"?([^;&\s\"]{8,})")
@@ -45,6 +46,9 @@ class Masker:
         forms = {form for value in values for form in _forms(value)}
         self._values = sorted(forms, key=lambda value: (-len(value), value))
         self._words = {value: _as_word(value) for value in self._values if len(value) < _PART}
+        self._known: dict[
+            str, list[tuple[int, int]]
+        ] = {}  # a piece is looked at for its text, then its quote
 
     def mask(self, text: str, part: str | None = None) -> str:
         """`text`, or its prefix `part`, with every secret replaced by ``***``."""
@@ -87,7 +91,9 @@ class Masker:
         )
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        spans = list(secret_spans(text))
+        if text in self._known:
+            return self._known[text]
+        spans = secret_spans(text)
         for value in self._values:
             spans += self._where(value, text)
         merged: list[tuple[int, int]] = []
@@ -96,6 +102,8 @@ class Masker:
                 merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
             else:
                 merged.append((start, stop))
+        if len(text) <= _MOST_KNOWN:
+            self._known[text] = merged
         return merged
 
     def _where(self, value: str, text: str) -> Iterator[tuple[int, int]]:

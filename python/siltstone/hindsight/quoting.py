@@ -1,7 +1,7 @@
 """Sentences of a text as verbatim slices, and fields of a lesson made of them."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from siltstone.hindsight.instructions import instruction_like
@@ -100,13 +100,19 @@ def _same(a: str, b: str) -> bool:
 
 
 def compose(
-    name: str, pieces: Iterable[Piece], words: int, masker: Masker, *, joiner: str = " "
+    name: str,
+    pieces: Iterable[Piece],
+    words: int,
+    masker: Masker,
+    *,
+    joiner: str = " ",
+    refused: Callable[[str], bool] = instruction_like,
 ) -> tuple[str, list[LessonEvidence]]:
-    """Join pieces to a field of at most about `words` words, with the evidence for it; secrets are masked.
+    """Join pieces to a field of at most about `words` words, with its evidence; secrets are masked.
 
-    A piece that repeats an earlier one adds nothing, nor does one that gives orders to its reader. A quote
-    that holds a secret is shortened to its longest part without one, so that evidence stays verbatim and
-    gives nothing away.
+    A piece that repeats an earlier one adds nothing, nor does one that is `refused`, as giving orders. A
+    quote that holds a secret is shortened to its longest part without one, so that evidence stays verbatim
+    and gives nothing away.
     """
     shown: list[str] = []
     evidence: list[LessonEvidence] = []
@@ -119,7 +125,7 @@ def compose(
         if not text or (text != raw and not text.strip("* ")):
             continue
         # A lesson is read by agents: orders that a log holds must not reach them by this way.
-        if instruction_like(text):
+        if refused(text):
             continue
         if any(_same(text, earlier) for earlier in shown):
             continue
@@ -130,7 +136,7 @@ def compose(
             quotes = [(piece.step, masker.safe_part(piece.text, raw))]
         for step, safe in quotes:
             entry = LessonEvidence(field=name, step=step, quote=safe)
-            if not safe or entry in evidence or instruction_like(safe):
+            if not safe or entry in evidence or refused(safe):
                 continue
             if len(evidence) < _MAX_EVIDENCE:
                 evidence.append(entry)

@@ -65,7 +65,9 @@ def remembered_lessons(trajectory: Trajectory) -> list[ExtractedLesson]:
     found: list[ExtractedLesson] = []
     for i in asking:
         assert masker is not None
-        note, evidence = compose("solution", _said(trajectory.steps, i), _NOTE_WORDS, masker)
+        note, evidence = compose(
+            "solution", _said(trajectory.steps, i), _NOTE_WORDS, masker, refused=_gives_orders
+        )
         if not note or any(note == lesson.lesson.solution for lesson in found):
             continue
         found.append(
@@ -121,4 +123,9 @@ def _content(step: Step) -> list[Piece]:
 
 
 def _pieces(step: Step, said: list[str]) -> list[Piece]:
-    return [Piece(sentence, step.number) for sentence in said if not instruction_like(sentence)]
+    return [Piece(sentence, step.number) for sentence in said if not _gives_orders(sentence)]
+
+
+def _gives_orders(text: str) -> bool:
+    """What a person wants kept may well be meant for ever: "remember this: from now on, always use pnpm"."""
+    return instruction_like(text, standing=False)

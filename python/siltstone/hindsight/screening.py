@@ -23,8 +23,11 @@ def windows(low: str, words: Iterable[str], *, lines: bool = True) -> list[tuple
         low: a text in lower case, as are the words.
         lines: whether a window ends with the line its word stands in.
     """
+    present = [word for word in words if word in low]
+    if not present:
+        return []
     found: list[tuple[int, int]] = []
-    for word in words:
+    for word in present:
         at = low.find(word)
         while at >= 0:
             start, stop = max(0, at - _BEFORE), min(len(low), at + _AFTER)
@@ -34,7 +37,7 @@ def windows(low: str, words: Iterable[str], *, lines: bool = True) -> list[tuple
                 stop = stop if end < 0 else end
             found.append((start, stop))
             at = low.find(word, min(at + _HOP, max(stop, at + 1)) if lines else at + _HOP)
-    return merged(found) if found else found
+    return merged(found)
 
 
 def merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
