@@ -9,7 +9,7 @@ RUST   := Cargo.toml Cargo.lock rust_core/Cargo.toml $(shell find rust_core/src 
 # What follows runs without usearch's C++ being compiled a second time for the debug profile.
 CARGO_FLAGS := --release --locked
 
-.PHONY: help setup run test check fmt generate bench conformance soak torture fuzz soak-load
+.PHONY: help setup run test check fmt generate bench bench-peers conformance soak torture fuzz soak-load
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo 'make torture      servers killed and power lost, thousands of times (KILLS=2000)'
 	@echo 'make fuzz         hostile bytes and requests, for minutes (SECONDS_EACH=60)'
 	@echo 'make bench        measure search and writes'
+	@echo 'make bench-peers  search beside other engines, which go into .venv-peers'
 
 # A stamp is newer than what it was made from, so a second setup does nothing.
 setup: $(VENV)/.built
@@ -94,3 +95,10 @@ torture: setup
 
 bench: setup
 	$(BIN)/python benches/first.py $(ARGS)
+
+# One by one: what the registry does not offer for this machine is skipped, and named.
+bench-peers: setup
+	test -d .venv-peers || $(PYTHON) -m venv .venv-peers
+	grep -v '^#' benches/peers/requirements.txt | while read -r peer; do \
+		.venv-peers/bin/python -m pip install --quiet "$$peer" || echo "skipped: $$peer cannot be installed"; done
+	$(BIN)/python benches/peers/run.py --python .venv-peers/bin/python $(ARGS)
