@@ -238,6 +238,24 @@ def test_another_fault_in_the_request_does_not_tell_what_is_foreign_from_what_ne
     assert answers[0] == answers[1]
 
 
+@pytest.mark.parametrize("before", [[], [OWN], [PUBLIC, OWN]])
+@pytest.mark.parametrize("after", [[], [OWN], [UNKNOWN]])
+@pytest.mark.parametrize("rpc", ["GetMemories", "ForgetMemories"])
+def test_among_several_ids_a_foreign_one_is_told_where_one_that_never_was_is_told(
+    world: World, places: dict[str, Place], rpc: str, before: list[str], after: list[str]
+) -> None:
+    if rpc == "ForgetMemories" and PUBLIC in before:
+        before = [OWN]
+    answers = []
+    for place in (FOREIGN, UNKNOWN):
+        ids = [places[name].memory for name in (*before, place, *after)]
+        with pytest.raises(siltstone.NotFoundError) as caught:
+            world.clients["all"]._call(rpc, {"ids": ids})
+        answers.append(said(caught.value, places[place]))
+    assert answers[0] == answers[1]
+    assert answers[0][2] == f"ids[{len(before)}]"
+
+
 @pytest.mark.parametrize(
     "rpc",
     ["WriteMemories", "UpdateMemory", "ForgetMemories", "AppendSteps", "DeleteNamespace", "ListAuditQueue"],

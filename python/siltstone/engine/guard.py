@@ -7,7 +7,7 @@ both, before anything else in the request is looked at. What names no namespace 
 leaves out, by `Call.sees`, what the caller does not see.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from itertools import chain, islice
 from typing import Any, TypeVar
@@ -17,10 +17,11 @@ from siltstone.engine.core import Core, found, namespace_not_found
 from siltstone.engine.validate import check_id, check_namespace
 from siltstone.errors import NotFoundError, PermissionDeniedError
 from siltstone.operations import OPERATIONS, Operation, Reach
-from siltstone.store import Reader
 
 T = TypeVar("T", bound=Core)
 M = TypeVar("M")
+
+_BY_ID = frozenset({"memory", "task", "job"})
 
 
 def guarded(engine: type[T]) -> type[T]:
@@ -43,20 +44,28 @@ def check(core: Core, operation: Operation, request: Any, call: Call) -> None:
     call.require_any(operation.roles, f"call {operation.rpc}")
     if call.namespaces.whole:
         return
+    try:
+        reaches = list(operation.reaches(request))
+        for reach, namespace in zip(reaches, _namespaces(core, reaches), strict=True):
+            _check_reach(operation, reach, namespace, call)
+    except NotFoundError:
+        # A repeat of what this caller was allowed to do is answered as the first time, though an id that it
+        # erased is unknown by now.
+        if not getattr(request, "request_id", "") or not core.answered(operation.rpc, request, call):
+            raise
+
+
+def _namespaces(core: Core, reaches: Sequence[Reach]) -> list[str | None]:
+    """In which namespace each is, "" for the store; None for an id that nothing has."""
+    ids = {reach.name: check_id(reach.name, reach.field) for reach in reaches if reach.kind in _BY_ID}
+    if not ids:
+        return [reach.name for reach in reaches]
     with core.store.read() as reader:
-        try:
-            for reach in operation.reaches(request):
-                _check_reach(reader, operation, reach, call)
-        except NotFoundError:
-            # A repeat of what this caller was allowed to do is answered as the first time, though an id that
-            # it erased is unknown by now.
-            if not getattr(request, "request_id", "") or not core.answered(
-                operation.rpc, request, call, reader
-            ):
-                raise
+        found_in = {name: reader.namespace_of(id) for name, id in ids.items()}
+    return [found_in[reach.name] if reach.kind in _BY_ID else reach.name for reach in reaches]
 
 
-def _check_reach(reader: Reader, operation: Operation, reach: Reach, call: Call) -> None:
+def _check_reach(operation: Operation, reach: Reach, namespace: str | None, call: Call) -> None:
     if reach.kind == "store":
         raise PermissionDeniedError(
             f"{operation.rpc} is about the whole store; it takes a token for '**', this one is for "
@@ -65,18 +74,10 @@ def _check_reach(reader: Reader, operation: Operation, reach: Reach, call: Call)
         )
     if reach.kind == "namespace":
         check_namespace(reach.name, reach.field)
-        namespace, unknown = reach.name, namespace_not_found(reach.name, reach.field)
-    else:
-        id = check_id(reach.name, reach.field)
-        unknown = _not_found(reach.kind, id, reach.field)
-        found_in = reader.namespace_of(id)
-        if found_in is None:
-            raise unknown
-        namespace = found_in
+    if namespace is None or not call.sees(namespace):
+        raise _not_found(reach)
     if call.namespaces.match(namespace):
         return
-    if not call.sees(namespace):
-        raise unknown
     if "reader" not in operation.roles:
         raise PermissionDeniedError(
             f"{reach.field}: this caller may read {PUBLIC!r} and not change it; a token that is to change it "
@@ -86,9 +87,11 @@ def _check_reach(reader: Reader, operation: Operation, reach: Reach, call: Call)
         )
 
 
-def _not_found(kind: str, id: str, field: str) -> NotFoundError:
+def _not_found(reach: Reach) -> NotFoundError:
+    if reach.kind == "namespace":
+        return namespace_not_found(reach.name, reach.field)
     try:
-        found(None, kind, id, field)
+        found(None, reach.kind, check_id(reach.name, reach.field), reach.field)
     except NotFoundError as error:
         return error
     raise AssertionError("nothing is never found")
