@@ -14,10 +14,10 @@ use crate::collection::{Collection, Limits, State};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::request::Request;
-use crate::search::search;
+use crate::search::{Search, search};
 use crate::snapshot;
 use crate::types::{Id, Include, MAX_DIMENSION, MAX_TOP_K, Output, Status};
-use crate::vector::{normalise, pack, unpack};
+use crate::vector::{BLOCK, Query, normalise, pack, unpack};
 
 /// See the contract in rust_core.pyi; every method may be called from any number of threads.
 pub struct Index {
@@ -122,11 +122,32 @@ impl Index {
 
     pub fn search(&self, requests: &[u8]) -> Result<Vec<Output>> {
         let requests = Request::read_all(requests)?;
-        let collections = requests
+        let mut named: HashMap<u64, Arc<Collection>> = HashMap::new();
+        for target in requests.iter().flat_map(|request| &request.targets) {
+            if !named.contains_key(&target.collection) {
+                named.insert(target.collection, self.get(target.collection)?);
+            }
+        }
+        let searches = requests
             .iter()
-            .map(|request| request.targets.iter().map(|target| self.get(target.collection)).collect())
-            .collect::<Result<Vec<Vec<_>>>>()?;
-        in_parallel(requests.len(), |i| search(&requests[i], &collections[i], &format!("requests[{i}]")))
+            .enumerate()
+            .map(|(i, request)| {
+                let of = |target: &crate::request::Target| Arc::clone(&named[&target.collection]);
+                Search::new(request, request.targets.iter().map(of).collect(), &format!("requests[{i}]"))
+            })
+            .collect::<Result<Vec<Search>>>()?;
+        // Those over the same collections go together, since one pass over the vectors serves a whole block.
+        let mut order: Vec<usize> = (0..searches.len()).collect();
+        order.sort_by_cached_key(|i| searches[*i].numbers());
+        let blocks: Vec<&[usize]> = order.chunks(block_size(searches.len())).collect();
+        let answers = in_parallel(blocks.len(), |b| {
+            let block: Vec<&Search> = blocks[b].iter().map(|i| &searches[*i]).collect();
+            Ok(search(&block))
+        })?;
+        let mut outputs: Vec<(usize, Output)> =
+            order.iter().copied().zip(answers.into_iter().flatten()).collect();
+        outputs.sort_unstable_by_key(|(i, _)| *i);
+        Ok(outputs.into_iter().map(|(_, output)| output).collect())
     }
 
     pub fn select(&self, number: u64, filter: &[u8], now: i64, include: Include) -> Result<Vec<Id>> {
@@ -160,8 +181,13 @@ impl Index {
         for (i, vector) in vectors.chunks_exact_mut(collection.dimension).enumerate() {
             normalise(vector).map_err(|why| Error::invalid(&format!("vectors[{i}]"), why))?;
         }
-        let vectors: Vec<&[f32]> = vectors.chunks_exact(collection.dimension).collect();
-        in_parallel(vectors.len(), |i| collection.read().nearest(vectors[i], k, collection.limits()))
+        let queries: Vec<Query> = vectors.chunks_exact(collection.dimension).map(Query::new).collect();
+        let blocks: Vec<&[Query]> = queries.chunks(block_size(queries.len())).collect();
+        let found = in_parallel(blocks.len(), |b| {
+            let block: Vec<&Query> = blocks[b].iter().collect();
+            Ok(collection.read().nearest(&block, k, collection.limits()))
+        })?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     pub fn status(&self, number: u64) -> Result<Status> {
@@ -172,7 +198,7 @@ impl Index {
         let id = read_id(id, "id")?;
         let collection = self.get(number)?;
         let state = collection.read();
-        Ok(state.columns.slot(&id).map(|slot| pack(state.vectors.of(slot))))
+        Ok(state.columns.slot(&id).map(|slot| pack(&state.vectors.of(slot))))
     }
 
     pub fn digest(&self, number: u64) -> Result<[u8; 16]> {
@@ -195,9 +221,18 @@ fn read_id(bytes: &[u8], field: &str) -> Result<Id> {
     bytes.try_into().map_err(|_| Error::invalid(field, format!("{} bytes; an id has 16", bytes.len())))
 }
 
+/// How many of `count` queries go into one block: all cores are to have one before any has a full one.
+fn block_size(count: usize) -> usize {
+    count.div_ceil(cores()).clamp(1, BLOCK)
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, |n| n.get())
+}
+
 /// `work(0..count)` over the cores, results in order; the first error in order wins.
 fn in_parallel<T: Send>(count: usize, work: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
-    let workers = thread::available_parallelism().map_or(1, |n| n.get()).min(count);
+    let workers = cores().min(count);
     if workers <= 1 {
         return (0..count).map(work).collect();
     }

@@ -1,6 +1,6 @@
 //! The search core of Siltstone: hybrid scoring, dedup and filtered nearest neighbours over derived collections.
 //!
-//! `py → index → {search, snapshot} → collection → {vector, lexical, filter, score, dedup, tokens} → types → error`;
+//! `py → index → {search → ranking, snapshot} → collection → {vector, lexical, filter, score, dedup, tokens} → types → error`;
 //! rooms of one row do not know each other. The Python border is behind the feature `python`.
 
 pub mod collection;
@@ -10,6 +10,7 @@ pub mod error;
 pub mod filter;
 pub mod index;
 pub mod lexical;
+mod ranking;
 mod request;
 pub mod score;
 mod search;

@@ -22,9 +22,11 @@ pub struct Request {
     pub include_expired: bool,
     pub include_refuted: bool,
     pub window: Option<Window>,
-    /// Counts and times are always given; nothing costs more when they are wanted.
-    #[serde(rename = "explain")]
-    _explain: bool,
+    /// Whether the time of each stage is wanted.
+    pub explain: bool,
+    /// Scan, whatever the size.
+    #[serde(default)]
+    pub exact: bool,
 }
 
 /// One namespace to search.

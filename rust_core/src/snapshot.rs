@@ -1,9 +1,10 @@
 //! A collection on disk: written whole or not at all, never believed without its checksum.
 //!
 //! Layout, all little-endian: magic (8 bytes), format version (u32), dimension (u32), applied_seq (i64), then
-//! four sections, each its length (u64) and its bytes: records and lexical index (msgpack), first rows (u32),
-//! vectors (f32), graph (rows as u64, then usearch's own bytes; empty when there is none). At the end the
-//! xxh3-128 of all before it (16 bytes).
+//! sections, each its length (u64) and its bytes: records and lexical index (msgpack), first rows (u32), the
+//! high bytes of all rows, their low bytes, their largest numbers and the largest error (f32), the sum of the
+//! live rows (f64), graph (u32, see `Graph::image`; empty when there is none). At the end the xxh3-128 of all
+//! before it (16 bytes).
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -13,14 +14,14 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use xxhash_rust::xxh3::Xxh3Default;
 
-use crate::collection::State;
+use crate::collection::{Kept, State};
 use crate::error::{Error, Result};
 use crate::lexical::Lexical;
-use crate::vector::{Graph, pack, unpack};
+use crate::vector::{Graph, Rows, unpack};
 
 const MAGIC: &[u8; 8] = b"SILTSNAP";
-/// Counts every change of the layout, of the record's canonical form, of the lexical index or of usearch's format.
-const FORMAT_VERSION: u32 = 1;
+/// Counts every change of the layout, of the record's canonical form, of the lexical index, of the rows or of the graph.
+const FORMAT_VERSION: u32 = 2;
 const CHECKSUM: usize = 16;
 const BLOCK: usize = 1 << 20;
 
@@ -100,25 +101,19 @@ fn write_file(path: &Path, state: &State) -> io::Result<()> {
     out.write_all(&parts)?;
     drop(parts);
 
-    let first_rows = state.vectors.first_rows();
-    out.write_all(&(4 * first_rows.len() as u64).to_le_bytes())?;
-    for row in first_rows {
-        out.write_all(&row.to_le_bytes())?;
+    put_numbers(&mut out, state.vectors.first_rows().iter().copied())?;
+    let (high, low, largest) = state.vectors.rows().parts();
+    for plane in [high, low] {
+        out.write_all(&(plane.len() as u64).to_le_bytes())?;
+        out.write_all(plane)?;
     }
-    let data = state.vectors.data();
-    out.write_all(&(4 * data.len() as u64).to_le_bytes())?;
-    for block in data.chunks(BLOCK / 4) {
-        out.write_all(&pack(block))?;
-    }
-    match state.vectors.graph() {
-        None => out.write_all(&0u64.to_le_bytes())?,
-        Some(graph) => {
-            let (rows, bytes) = graph.save().map_err(io::Error::other)?;
-            out.write_all(&(8 + bytes.len() as u64).to_le_bytes())?;
-            out.write_all(&(rows as u64).to_le_bytes())?;
-            out.write_all(&bytes)?;
-        }
-    }
+    let error = state.vectors.rows().error();
+    put_numbers(&mut out, [largest, &[error]].concat().into_iter().map(f32::to_bits))?;
+    let sum: Vec<u8> = state.vectors.sum().iter().flat_map(|x| x.to_le_bytes()).collect();
+    out.write_all(&(sum.len() as u64).to_le_bytes())?;
+    out.write_all(&sum)?;
+    let graph = state.vectors.graph().map(|graph| graph.image()).unwrap_or_default();
+    put_numbers(&mut out, graph.into_iter())?;
     let checksum = out.hash.digest128().to_le_bytes();
     out.inner.write_all(&checksum)?;
     out.inner.into_inner()?.sync_all()
@@ -142,18 +137,34 @@ fn read_file(path: &Path, dimension: usize) -> io::Result<Option<State>> {
     let parts = section(&mut reader, length)?;
     let Ok(PartsIn { records, lexical }) = rmp_serde::from_slice(&parts) else { return Ok(None) };
     drop(parts);
-    let first_rows: Vec<u32> = section(&mut reader, length)?
-        .chunks_exact(4)
-        .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-        .collect();
-    let data = unpack(&section(&mut reader, length)?);
-    let graph = section(&mut reader, length)?;
-    // a graph that does not load is built again behind
-    let graph = match graph.split_first_chunk::<8>() {
-        Some((rows, bytes)) => Graph::load(dimension, u64::from_le_bytes(*rows) as usize, bytes).ok(),
-        None => None,
-    };
-    Ok(State::restore(dimension, applied_seq, records, &first_rows, &data, lexical, graph))
+    let first_rows = numbers(&section(&mut reader, length)?);
+    let (high, low) = (section(&mut reader, length)?, section(&mut reader, length)?);
+    let mut largest = unpack(&section(&mut reader, length)?);
+    let error = largest.pop().unwrap_or(f32::NAN);
+    let sum =
+        section(&mut reader, length)?.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
+    let graph = numbers(&section(&mut reader, length)?);
+    let Some(rows) = Rows::from_parts(dimension, high, low, largest, error) else { return Ok(None) };
+    // a graph that does not fit is built again behind
+    let graph = Graph::from_image(&graph, rows.len());
+    Ok(State::restore(dimension, Kept { applied_seq, records, lexical, first_rows, rows, sum, graph }))
+}
+
+fn put_numbers(out: &mut impl Write, numbers: impl ExactSizeIterator<Item = u32>) -> io::Result<()> {
+    out.write_all(&(4 * numbers.len() as u64).to_le_bytes())?;
+    let mut block = Vec::with_capacity(BLOCK);
+    for number in numbers {
+        block.extend_from_slice(&number.to_le_bytes());
+        if block.len() == BLOCK {
+            out.write_all(&block)?;
+            block.clear();
+        }
+    }
+    out.write_all(&block)
+}
+
+fn numbers(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect()
 }
 
 /// Whether the checksum at the end is that of all before it.

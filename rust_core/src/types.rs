@@ -219,6 +219,22 @@ pub struct Output {
     pub allowed: u64,
     pub candidates: u64,
     pub elapsed_us: u64,
+    /// When it was asked for.
+    pub stages: Option<Stages>,
+}
+
+/// Where the time of a search went, in microseconds. What a block of searches did at once counts for each of
+/// them in equal parts.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Stages {
+    /// Filter and flags, to a bitmap.
+    pub filter: u64,
+    /// Candidates from the graph, the words, the newest, the most confident; BM25 scores.
+    pub candidates: u64,
+    /// Scan of the high bytes.
+    pub scan: u64,
+    /// Exact cosines, scores, order.
+    pub score: u64,
 }
 
 /// The state of one collection.

@@ -1,22 +1,27 @@
-//! From a query to the memories worth scoring, with their raw cosines and BM25 scores.
+//! From a query to the memories worth scoring.
+
+use std::time::{Duration, Instant};
 
 use roaring::RoaringBitmap;
 
 use super::plan::{Limits, Plan, Size};
 use super::sequences::NONE;
 use super::state::State;
-use crate::error::Result;
 use crate::filter::Filter;
 use crate::lexical::LexicalQuery;
-use crate::types::{Id, Include, Window};
+use crate::types::{Include, Window};
+use crate::vector::Query;
 
 /// Fewest lexical candidates under the graph plan.
 const LEXICAL_CANDIDATES: usize = 40;
 
+/// So few memories have their exact cosines computed at once, without a look at the high bytes first.
+const FEW: usize = 1024;
+
 /// What one collection is asked.
-pub struct Query<'a> {
-    /// Of length one and the collection's dimension.
-    pub vector: Option<&'a [f32]>,
+pub struct Ask<'a> {
+    /// Of the collection's dimension.
+    pub vector: Option<&'a Query>,
     pub text: &'a str,
     pub filter: Option<&'a Filter>,
     pub now: i64,
@@ -25,184 +30,173 @@ pub struct Query<'a> {
     pub top_k: usize,
     /// Whether neighbours in a sequence count.
     pub neighbours: bool,
+    /// Scan, whatever the size.
+    pub exact: bool,
 }
 
-/// The memories to score, by slot ascending, and those around them that support them.
+/// The memories to look at: those that may be returned, and those around them that support them.
 pub struct Found {
     pub plan: Plan,
     /// Memories that the filter and the flags let through.
     pub allowed: u64,
+    /// Ascending.
     pub slots: Vec<u32>,
-    /// Of the best passage of each slot; 0 without a query vector.
-    pub cosines: Vec<f32>,
-    pub passages: Vec<u32>,
-    /// BM25 of each slot.
-    pub lexical: Vec<f32>,
-    /// Which of `slots` may be returned, as indexes into it.
-    pub candidates: Vec<u32>,
-    /// For each candidate the indexes into `slots` of its neighbours (see `Sequences::around`), NONE if none;
-    /// empty when neighbours do not count.
-    pub around: Vec<[u32; 4]>,
+    /// Those of `slots` that may be returned; None: all of them.
+    pub returnable: Option<RoaringBitmap>,
+    /// The memories that count as neighbours; None: all live ones.
+    pub visible: Option<RoaringBitmap>,
+    /// Whether neighbours count at all.
+    pub supported: bool,
+    /// BM25 of the slots that have any, by slot ascending.
+    pub lexical: Vec<(u32, f32)>,
     /// The best BM25 score of any allowed memory.
     pub best_lexical: f32,
     /// The BM25 score of an ideal match.
     pub ideal_lexical: f32,
+    /// Few enough to be measured exactly at once.
+    pub few: bool,
+    pub filtering: Duration,
+    pub finding: Duration,
+}
+
+impl Found {
+    pub fn may_return(&self, slot: u32) -> bool {
+        self.returnable.as_ref().is_none_or(|returnable| returnable.contains(slot))
+    }
+
+    pub fn is_visible(&self, slot: u32) -> bool {
+        self.visible.as_ref().is_none_or(|visible| visible.contains(slot))
+    }
+
+    pub fn candidates(&self) -> u64 {
+        self.returnable.as_ref().map_or(self.slots.len() as u64, RoaringBitmap::len)
+    }
 }
 
 impl State {
-    /// Finds the memories that one search has to score.
-    pub fn find(&self, query: &Query, limits: Limits) -> Result<Found> {
-        let visible = self.columns.visible(query.include, query.now);
-        let allowed = match query.filter {
+    /// Finds the memories that one search has to look at.
+    pub fn find(&self, ask: &Ask, limits: Limits) -> Found {
+        let start = Instant::now();
+        let visible = self.columns.visible(ask.include, ask.now);
+        let allowed = match ask.filter {
             Some(filter) => self.columns.select(filter) & &visible,
             None => visible.clone(),
         };
-        let lexical = self.lexical.query(query.text);
-        let plan = self.plan(&allowed, query, limits);
-        let best_lexical = match plan {
-            Plan::Graph { .. } => {
-                self.lexical.top(&lexical, Some(&allowed), 1).first().map(|(_, score)| *score)
+        let filtering = start.elapsed();
+        let lexical = self.lexical.query(ask.text);
+        let plan = self.plan(&allowed, ask, limits);
+        let graph = matches!(plan, Plan::Graph { .. });
+        let mut best_lexical = 0f32;
+        let mut candidates = match plan {
+            Plan::Graph { count } => {
+                let (candidates, best) = self.candidates(&allowed, count, ask, &lexical);
+                best_lexical = best;
+                candidates
             }
-            _ => None, // the scan meets it on its way
+            _ => allowed.clone(),
         };
-        let mut candidates = self.candidates(&allowed, plan, query, &lexical)?;
-        if let Some(window) = query.window {
+        if let Some(window) = ask.window
+            && graph
+        {
             // The best of the window come first, so they must be found even where the rest outranks them.
-            if matches!(plan, Plan::Graph { .. }) {
-                let inside = self.columns.during(|time| window.contains(time)) & &allowed;
-                let plan = self.plan(&inside, query, limits);
-                candidates |= self.candidates(&inside, plan, query, &lexical)?;
-            }
+            let inside = self.columns.during(|time| window.contains(time)) & &allowed;
+            candidates |= match self.plan(&inside, ask, limits) {
+                Plan::Graph { count } => self.candidates(&inside, count, ask, &lexical).0,
+                _ => inside,
+            };
         }
 
-        let supported = query.neighbours && !self.sequences.is_empty();
-        let all_visible = visible.len() == self.columns.live().len();
-        let is_visible = |slot: u32| all_visible || visible.contains(slot);
-        if supported && matches!(plan, Plan::Graph { .. }) {
-            let near: Vec<u32> = candidates
-                .iter()
-                .flat_map(|slot| self.sequences.around(slot, is_visible))
-                .filter(|slot| *slot != NONE && allowed.contains(*slot))
-                .collect();
+        let visible = (visible.len() != self.columns.live().len()).then_some(visible);
+        let is_visible = |slot: u32| visible.as_ref().is_none_or(|visible| visible.contains(slot));
+        let supported = ask.neighbours && !self.sequences.is_empty();
+        if supported && graph {
+            let near = candidates.iter().flat_map(|slot| self.sequences.around(slot, is_visible));
+            let near: Vec<u32> = near.filter(|slot| *slot != NONE && allowed.contains(*slot)).collect();
             candidates.extend(near);
         }
-        let mut needed = candidates.clone();
-        let mut around = Vec::new();
-        if supported {
-            around = candidates.iter().map(|slot| self.sequences.around(slot, is_visible)).collect();
-            if candidates.len() != visible.len() {
-                needed.extend(around.iter().flatten().copied().filter(|slot| *slot != NONE));
-            }
-        }
-
-        let slots: Vec<u32> = needed.iter().collect();
-        let index = Positions::new(&slots, self.records().len());
-        for slot in around.iter_mut().flatten() {
-            if *slot != NONE {
-                *slot = index.of(*slot);
-            }
-        }
-        let (cosines, passages) = match query.vector {
-            Some(vector) => self.vectors.best(vector, slots.iter().copied()),
-            None => (vec![0.0; slots.len()], vec![0; slots.len()]),
+        let live = self.columns.live().len();
+        let all = candidates.len() == visible.as_ref().map_or(live, RoaringBitmap::len);
+        let needed = if supported && !all {
+            let mut needed = candidates.clone();
+            let near = candidates.iter().flat_map(|slot| self.sequences.around(slot, is_visible));
+            needed.extend(near.filter(|slot| *slot != NONE));
+            Some(needed).filter(|needed| needed.len() > candidates.len())
+        } else {
+            None
         };
-        let mut bm25 = vec![0.0; slots.len()];
-        let mut best_scanned = 0f32;
-        let (matching, scores) = self.lexical.scores(&lexical, Some(&needed));
-        for (slot, score) in matching.into_iter().zip(scores) {
-            bm25[index.of(slot) as usize] = score;
-            if score > best_scanned && allowed.contains(slot) {
-                best_scanned = score;
-            }
+        let looked_at = needed.as_ref().unwrap_or(&candidates);
+        let slots: Vec<u32> = looked_at.iter().collect();
+
+        let everything = slots.len() as u64 == live;
+        let lexical_scores = self.lexical.scores(&lexical, (!everything).then_some(looked_at));
+        if !graph {
+            let own = lexical_scores.iter().filter(|(slot, _)| needed.is_none() || allowed.contains(*slot));
+            best_lexical = own.map(|(_, score)| *score).fold(0.0, f32::max);
         }
-        Ok(Found {
+        Found {
             plan,
             allowed: allowed.len(),
-            candidates: candidates.iter().map(|slot| index.of(slot)).collect(),
+            few: slots.len() <= FEW,
+            returnable: needed.map(|_| candidates),
             slots,
-            cosines,
-            passages,
-            lexical: bm25,
-            around,
-            best_lexical: best_lexical.unwrap_or(best_scanned),
+            visible,
+            supported,
+            lexical: lexical_scores,
+            best_lexical,
             ideal_lexical: self.lexical.ideal(&lexical),
-        })
-    }
-
-    /// The `k` live memories with the highest cosine, best first.
-    pub fn nearest(&self, vector: &[f32], k: usize, limits: Limits) -> Result<Vec<(Id, f32)>> {
-        let query = Query {
-            vector: Some(vector),
-            text: "",
-            filter: None,
-            now: 0,
-            include: Include::ALL,
-            window: None,
-            top_k: k,
-            neighbours: false,
-        };
-        let live = self.columns.live();
-        let slots = match self.plan(live, &query, limits) {
-            Plan::Graph { count } => self.near(vector, live, count)?,
-            _ => live.iter().collect(),
-        };
-        let (cosines, _) = self.vectors.best(vector, slots.iter().copied());
-        let mut found: Vec<(Id, f32)> =
-            slots.iter().map(|slot| self.columns.id(*slot)).zip(cosines).collect();
-        let order = |a: &(Id, f32), b: &(Id, f32)| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0));
-        if found.len() > k {
-            found.select_nth_unstable_by(k, order);
-            found.truncate(k);
+            filtering,
+            finding: start.elapsed() - filtering,
         }
-        found.sort_unstable_by(order);
-        Ok(found)
     }
 
-    fn plan(&self, allowed: &RoaringBitmap, query: &Query, limits: Limits) -> Plan {
+    pub(super) fn plan(&self, allowed: &RoaringBitmap, ask: &Ask, limits: Limits) -> Plan {
         let size = Size {
             allowed: allowed.len(),
             memories: self.columns.live().len(),
-            rows: self.vectors.rows(),
+            rows: self.vectors.rows().len(),
             in_graph: self.vectors.rows_in_graph(),
-            wanted: query.top_k,
-            has_query: query.vector.is_some() || !query.text.is_empty(),
+            wanted: ask.top_k,
+            has_query: ask.vector.is_some() || !ask.text.is_empty(),
+            exact: ask.exact,
         };
         Plan::choose(size, limits)
     }
 
+    /// The memories near in meaning, in words, the newest and the most confident, and the best BM25 score.
     fn candidates(
         &self,
         allowed: &RoaringBitmap,
-        plan: Plan,
-        query: &Query,
+        count: usize,
+        ask: &Ask,
         lexical: &LexicalQuery,
-    ) -> Result<RoaringBitmap> {
-        let Plan::Graph { count } = plan else { return Ok(allowed.clone()) };
-        let mut candidates = RoaringBitmap::new();
-        if let Some(vector) = query.vector {
-            candidates.extend(self.near(vector, allowed, count)?);
-        }
-        let wanted = 4 * query.top_k;
+    ) -> (RoaringBitmap, f32) {
+        let wanted = 4 * ask.top_k;
+        let mut candidates: Vec<u32> = match ask.vector {
+            Some(vector) => self.near(vector, allowed, count),
+            None => Vec::new(),
+        };
         let matching = self.lexical.top(lexical, Some(allowed), wanted.max(LEXICAL_CANDIDATES));
+        let best = matching.first().map_or(0.0, |(_, score)| *score);
         candidates.extend(matching.into_iter().map(|(slot, _)| slot));
         let newest = self.columns.newest_first().filter(|slot| allowed.contains(*slot));
         candidates.extend(newest.take(wanted));
         let confident = self.columns.most_confident_first().filter(|slot| allowed.contains(*slot));
         candidates.extend(confident.take(wanted));
-        Ok(candidates)
+        candidates.sort_unstable();
+        candidates.dedup();
+        (candidates.into_iter().collect(), best)
     }
 
-    /// About `count` allowed slots nearest by the graph, and all of the best among the rows not yet in it.
-    fn near(&self, vector: &[f32], allowed: &RoaringBitmap, count: usize) -> Result<Vec<u32>> {
-        let Some(graph) = self.vectors.graph() else { return Ok(allowed.iter().collect()) };
-        let rows = self.vectors.rows();
+    /// About `count` allowed slots nearest by the graph, and the best among the rows not yet in it.
+    pub(super) fn near(&self, vector: &Query, allowed: &RoaringBitmap, count: usize) -> Vec<u32> {
+        let Some(graph) = self.vectors.graph() else { return allowed.iter().collect() };
+        let rows = self.vectors.rows().len();
         let in_graph = self.vectors.rows_in_graph();
-        // The builder may be ahead of what this state knows only after a compaction, never within one.
-        let lets_through = |row: usize| row < rows && allowed.contains(self.vectors.slot_of(row));
-        let everything = allowed.len() == self.records().len() as u64;
-        let filter: Option<&dyn Fn(usize) -> bool> = if everything { None } else { Some(&lets_through) };
-        let mut slots: Vec<u32> =
-            graph.nearest(vector, count, filter)?.into_iter().map(|row| self.vectors.slot_of(row)).collect();
+        let lets_through = |slot: u32| allowed.contains(slot);
+        let everything = allowed.len() == self.vectors.slots() as u64;
+        let filter: Option<&dyn Fn(u32) -> bool> = if everything { None } else { Some(&lets_through) };
+        let found = self.vectors.by_graph(graph, vector, count, filter);
+        let mut slots: Vec<u32> = found.into_iter().map(|row| self.vectors.slot_of(row as usize)).collect();
 
         let mut rest: Vec<u32> = (in_graph..rows)
             .map(|row| self.vectors.slot_of(row))
@@ -210,7 +204,7 @@ impl State {
             .collect();
         rest.dedup();
         if rest.len() > count {
-            let (cosines, _) = self.vectors.best(vector, rest.iter().copied());
+            let cosines = self.vectors.near(&[vector], &rest).remove(0);
             let mut ranked: Vec<(u32, f32)> = rest.into_iter().zip(cosines).collect();
             ranked.select_nth_unstable_by(count, |a, b| b.1.total_cmp(&a.1));
             ranked.truncate(count);
@@ -219,24 +213,6 @@ impl State {
         slots.extend(rest);
         slots.sort_unstable();
         slots.dedup();
-        Ok(slots)
-    }
-}
-
-/// Where a slot stands in a list of slots: a dense table, since a scan asks for every slot.
-struct Positions(Vec<u32>);
-
-impl Positions {
-    fn new(slots: &[u32], total: usize) -> Self {
-        let mut table = vec![0; total];
-        for (position, slot) in slots.iter().enumerate() {
-            table[*slot as usize] = position as u32;
-        }
-        Positions(table)
-    }
-
-    /// `slot` must be in the list.
-    fn of(&self, slot: u32) -> u32 {
-        self.0[slot as usize]
+        slots
     }
 }

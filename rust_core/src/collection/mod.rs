@@ -1,14 +1,15 @@
 //! The index of one namespace: a state behind a lock, and the thread that builds its graph.
 
 mod find;
+mod nearest;
 mod plan;
 mod sequences;
 mod state;
 
-pub use find::{Found, Query};
+pub use find::{Ask, Found};
 pub use plan::{Limits, Plan};
 pub use sequences::NONE;
-pub use state::{Put, State};
+pub use state::{Kept, Put, State};
 
 use std::sync::{Arc, Weak};
 use std::thread;
@@ -20,7 +21,9 @@ use crate::types::{Id, Record};
 use crate::vector::{Graph, normalise, unpack};
 
 /// Rows that go into the graph between two looks at the state.
-const BUILD_CHUNK: usize = 128;
+const BUILD_CHUNK: usize = 64;
+/// Rows that wait for the graph before all cores build it.
+const FAR_BEHIND: usize = 10_000;
 
 /// One collection. Searches share the state; a writer first takes `writing`, so that a snapshot can keep writers
 /// out without a queue at the state's own lock, which would hold up searches.
@@ -109,37 +112,44 @@ impl Collection {
     }
 
     fn graph_is_behind(&self) -> bool {
-        let state = self.state.read();
-        state.vectors.rows() > self.limits.graph_from && state.vectors.rows_in_graph() < state.vectors.rows()
+        let vectors = &self.state.read().vectors;
+        vectors.rows().len() > self.limits.graph_from && vectors.rows_in_graph() < vectors.rows().len()
     }
 
-    /// Adds the next rows to the graph. Writers are not held up: the rows are copied under a read lock and
-    /// added without it.
-    fn build_chunk(&self) -> Result<()> {
+    /// Adds the next rows to the graph, under a read lock: writers wait for some milliseconds at most.
+    fn build_chunk(&self) {
         let graph = self.state.read().vectors.graph().cloned();
-        let graph = match graph {
-            Some(graph) => graph,
-            None => {
-                let graph = Arc::new(Graph::new(self.dimension)?);
-                self.state.write().vectors.set_graph(Some(Arc::clone(&graph)));
-                graph
+        let graph = graph.unwrap_or_else(|| {
+            let graph = Arc::new(Graph::new());
+            self.state.write().vectors.set_graph(Some(Arc::clone(&graph)));
+            graph
+        });
+        let state = self.state.read();
+        if !state.vectors.graph().is_some_and(|now| Arc::ptr_eq(now, &graph)) {
+            return; // compacted meanwhile, its rows have new numbers
+        }
+        let _held = graph.hold();
+        let (first, rows) = (graph.rows(), state.vectors.rows());
+        let end = rows.len().min(first + BUILD_CHUNK);
+        graph.reserve(end);
+        let add_every = |step: usize, from: usize| {
+            for row in (from..end).step_by(step) {
+                if state.columns.live().contains(state.vectors.slot_of(row)) {
+                    graph.add(state.vectors.kernels(), rows, row as u32);
+                }
             }
         };
-        let first = graph.rows();
-        let rows: Vec<Option<Vec<f32>>> = {
-            let state = self.state.read();
-            let current = state.vectors.graph().is_some_and(|now| Arc::ptr_eq(now, &graph));
-            if !current {
-                return Ok(()); // compacted meanwhile, its rows have new numbers
-            }
-            (first..state.vectors.rows().min(first + BUILD_CHUNK))
-                .map(|row| {
-                    let live = state.columns.live().contains(state.vectors.slot_of(row));
-                    live.then(|| state.vectors.row(row).to_vec())
-                })
-                .collect()
+        let threads = match rows.len() - first > FAR_BEHIND {
+            true => thread::available_parallelism().map_or(1, |n| n.get()),
+            false => 1,
         };
-        graph.add(first, &rows)
+        thread::scope(|scope| {
+            for helper in 1..threads {
+                scope.spawn(move || add_every(threads, first + helper));
+            }
+            add_every(threads, first);
+        });
+        graph.publish(end);
     }
 }
 
@@ -147,9 +157,7 @@ fn build(collection: &Weak<Collection>) {
     // A strong reference only for a chunk at a time: a dropped collection ends its builder.
     while let Some(collection) = collection.upgrade() {
         let stop = StopBuilding(&collection);
-        if collection.build_chunk().is_err() {
-            return; // what is not in the graph is scanned; the next commit tries again
-        }
+        collection.build_chunk();
         let mut building = collection.building.lock();
         std::mem::forget(stop);
         if !collection.graph_is_behind() {

@@ -57,6 +57,8 @@ pub struct Size {
     pub wanted: usize,
     /// Without a vector and a text every allowed memory is as good a candidate as any other.
     pub has_query: bool,
+    /// A scan was asked for.
+    pub exact: bool,
 }
 
 impl Plan {
@@ -65,7 +67,7 @@ impl Plan {
         match size.allowed {
             0 => Plan::None,
             allowed if allowed <= size.wanted as u64 => Plan::All,
-            _ if !size.has_query => Plan::Scan,
+            _ if !size.has_query || size.exact => Plan::Scan,
             _ if size.rows <= limits.graph_from => Plan::Scan,
             _ if size.in_graph < size.rows / 2 => Plan::Scan,
             allowed if allowed <= limits.scan_allowed => Plan::Scan,
@@ -91,7 +93,8 @@ mod tests {
     use super::*;
 
     fn choose(allowed: u64, rows: usize, in_graph: usize, wanted: usize) -> Plan {
-        let size = Size { allowed, memories: rows as u64, rows, in_graph, wanted, has_query: true };
+        let size =
+            Size { allowed, memories: rows as u64, rows, in_graph, wanted, has_query: true, exact: false };
         Plan::choose(size, Limits::default())
     }
 
@@ -123,6 +126,7 @@ mod tests {
             in_graph: 1_000_000,
             wanted: 8,
             has_query: false,
+            exact: false,
         };
         assert_eq!(Plan::choose(size, Limits::default()), Plan::Scan);
     }

@@ -1,7 +1,5 @@
 //! Everything one collection knows, without its locks.
 
-use std::sync::Arc;
-
 use serde_bytes::ByteBuf;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -10,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::filter::Columns;
 use crate::lexical::Lexical;
 use crate::types::{Id, Record, Status};
-use crate::vector::{Graph, Vectors};
+use crate::vector::{Graph, Rows, Vectors};
 
 /// Slots of removed memories that may wait for reclaiming, whatever the size of the collection.
 const FEW_REMOVED: u64 = 1_000;
@@ -24,6 +22,18 @@ pub struct Put {
     pub record: Record,
     /// `n · dimension` numbers.
     pub vectors: Vec<f32>,
+}
+
+/// What a snapshot keeps of a state.
+pub struct Kept {
+    pub applied_seq: i64,
+    pub records: Vec<ByteBuf>,
+    pub lexical: Lexical,
+    pub first_rows: Vec<u32>,
+    pub rows: Rows,
+    /// Of the rows of live memories.
+    pub sum: Vec<f64>,
+    pub graph: Option<Graph>,
 }
 
 /// The memories of a collection by slot. A put takes a new slot, a removed memory leaves its slot dead.
@@ -50,39 +60,25 @@ impl State {
     }
 
     /// Puts a state together from what a snapshot keeps; the rest is derived. None when the parts do not fit.
-    pub fn restore(
-        dimension: usize,
-        applied_seq: i64,
-        records: Vec<ByteBuf>,
-        first_rows: &[u32],
-        data: &[f32],
-        lexical: Lexical,
-        graph: Option<Graph>,
-    ) -> Option<Self> {
-        let mut state = State::new(dimension, applied_seq);
-        if first_rows.len() != records.len() + 1 {
+    pub fn restore(dimension: usize, kept: Kept) -> Option<Self> {
+        let mut state = State::new(dimension, kept.applied_seq);
+        if kept.first_rows.len() != kept.records.len() + 1 {
             return None;
         }
-        for (slot, bytes) in records.iter().enumerate() {
-            let start = (first_rows[slot] as usize).checked_mul(dimension)?;
-            let end = (first_rows[slot + 1] as usize).checked_mul(dimension)?;
-            let rows = data.get(start..end)?;
+        for (slot, bytes) in kept.records.iter().enumerate() {
             let record = match bytes.is_empty() {
                 true => None,
                 false => Some(Record::read(bytes).ok()?),
             };
-            state.vectors.push(rows, record.is_some());
             state.columns.push(record.as_ref());
             if let Some(record) = &record {
                 state.sequences.insert(slot as u32, record);
             }
         }
-        if state.vectors.data().len() != data.len() {
-            return None;
-        }
-        state.records = records;
-        state.lexical = lexical;
-        state.vectors.set_graph(graph.map(Arc::new));
+        let live = |slot: u32| state.columns.live().contains(slot);
+        state.vectors = Vectors::restore(dimension, kept.rows, kept.first_rows, live, kept.sum, kept.graph)?;
+        state.records = kept.records;
+        state.lexical = kept.lexical;
         Some(state)
     }
 
@@ -90,7 +86,9 @@ impl State {
     pub fn apply(&mut self, seq: i64, puts: &[Put], removes: &[Id]) -> Result<()> {
         let encoded = puts.iter().map(|put| put.record.canonical()).collect::<Result<Vec<_>>>()?;
         let new_rows: usize = puts.iter().map(|put| put.vectors.len() / self.vectors.dimension()).sum();
-        if self.vectors.rows() + new_rows > u32::MAX as usize || self.records.len() + puts.len() > MAX_SLOTS {
+        if self.vectors.rows().len() + new_rows > u32::MAX as usize
+            || self.records.len() + puts.len() > MAX_SLOTS
+        {
             let why =
                 format!("{} more memories do not fit into one collection; use another namespace", puts.len());
             return Err(Error::invalid("puts", why));
@@ -100,7 +98,8 @@ impl State {
         }
         for (put, bytes) in puts.iter().zip(encoded) {
             self.remove(&put.record.id)?;
-            self.insert(&put.record, bytes, &put.vectors);
+            self.insert(&put.record, bytes);
+            self.vectors.push(&put.vectors);
         }
         if self.removed() > FEW_REMOVED.max(self.columns.live().len()) {
             self.compact()?;
@@ -154,10 +153,9 @@ impl State {
         }
     }
 
-    fn insert(&mut self, record: &Record, bytes: Vec<u8>, vectors: &[f32]) {
+    fn insert(&mut self, record: &Record, bytes: Vec<u8>) {
         let slot = self.records.len() as u32;
         self.records.push(ByteBuf::from(bytes));
-        self.vectors.push(vectors, true);
         self.columns.push(Some(record));
         self.sequences.insert(slot, record);
         self.lexical.add(slot, &record.content);
@@ -180,7 +178,8 @@ impl State {
         for slot in self.columns.live() {
             let record = self.record(slot)?;
             let bytes = self.records[slot as usize].to_vec();
-            fresh.insert(&record, bytes, self.vectors.of(slot));
+            fresh.insert(&record, bytes);
+            fresh.vectors.push_from(&self.vectors, slot);
         }
         *self = fresh;
         Ok(())

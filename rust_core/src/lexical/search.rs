@@ -95,14 +95,19 @@ impl Lexical {
         })
     }
 
-    /// Every allowed memory that holds a term of the query: slots, ascending, and their scores.
-    pub fn scores(&self, query: &LexicalQuery, allowed: Option<&RoaringBitmap>) -> (Vec<u32>, Vec<f32>) {
+    /// Every allowed memory that holds a term of the query: (slot, score), by slot ascending.
+    pub fn scores(&self, query: &LexicalQuery, allowed: Option<&RoaringBitmap>) -> Vec<(u32, f32)> {
         Sums::with(self.slots.len(), |sums| {
             for &(term, weight) in &query.terms {
                 self.add_met(term, weight, allowed, sums);
             }
+            // Sorting many costs more than a look at all.
+            if sums.met.len() > self.slots.len() / DENSE {
+                let all = sums.by_slot[..self.slots.len()].iter().copied();
+                return (0..).zip(all).filter(|(_, sum)| *sum > 0.0).collect();
+            }
             sums.met.sort_unstable();
-            sums.each_met().filter(|(_, sum)| *sum > 0.0).unzip()
+            sums.each_met().filter(|(_, sum)| *sum > 0.0).collect()
         })
     }
 

@@ -175,7 +175,7 @@ fn top_agrees_with_all_scores_whatever_is_allowed() {
     for round in 0..300 {
         let query = lexical.query(&random.text(1 + round % 9));
         for allowed in [None, Some(&few), Some(&half), Some(&none)] {
-            let (slots, scores) = lexical.scores(&query, allowed);
+            let (slots, scores): (Vec<u32>, Vec<f32>) = lexical.scores(&query, allowed).into_iter().unzip();
             assert!(slots.is_sorted());
             let mut expected: Vec<(u32, f32)> = slots.into_iter().zip(scores).collect();
             assert!(expected.iter().all(|(slot, _)| allowed.is_none_or(|a| a.contains(*slot))));
@@ -196,7 +196,7 @@ fn a_rare_word_next_to_a_frequent_one_keeps_its_place() {
         lexical.add(slot, &format!("service {rare} log {}", "word ".repeat(slot as usize % 13)));
     }
     let query = lexical.query("zebra quagga okapi service");
-    let (slots, scores) = lexical.scores(&query, None);
+    let (slots, scores): (Vec<u32>, Vec<f32>) = lexical.scores(&query, None).into_iter().unzip();
     let mut expected: Vec<(u32, f32)> = slots.into_iter().zip(scores).collect();
     expected.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     expected.truncate(5);

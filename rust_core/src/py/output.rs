@@ -1,9 +1,9 @@
 //! The answers as Python objects.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::types::{Hit, Output, Status};
+use crate::types::{Hit, Output, Stages, Status};
 
 #[pyclass(frozen, get_all, module = "siltstone.rust_core")]
 pub struct CoreHit {
@@ -47,6 +47,7 @@ pub struct SearchOutput {
     allowed: u64,
     candidates: u64,
     elapsed_us: u64,
+    stages: Py<PyDict>,
 }
 
 impl SearchOutput {
@@ -56,7 +57,16 @@ impl SearchOutput {
             .into_iter()
             .map(|hit| Py::new(py, CoreHit::new(py, hit)))
             .collect::<PyResult<Vec<_>>>()?;
+        let stages = PyDict::new(py);
+        if let Some(Stages { filter, candidates, scan, score }) = output.stages {
+            for (name, took) in
+                [("filter", filter), ("candidates", candidates), ("scan", scan), ("score", score)]
+            {
+                stages.set_item(name, took)?;
+            }
+        }
         Ok(SearchOutput {
+            stages: stages.unbind(),
             hits: PyList::new(py, hits)?.unbind(),
             plan: output.plan,
             allowed: output.allowed,

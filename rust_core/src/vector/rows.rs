@@ -1,0 +1,327 @@
+//! Vectors of length one as integers: 16 bits a number with one scale a row, in two planes of bytes. The high
+//! bytes alone are what a scan and the graph read, at a quarter of float32; both together are within 2e-5 of it.
+
+use super::kernels::{Kernels, LANE, prefetch};
+
+/// What the largest number of a row becomes: 127 in the high byte, nothing in the low one.
+const LARGEST: f32 = 32_512.0;
+
+/// Queries that one pass over the rows answers.
+pub const BLOCK: usize = 8;
+
+/// Rows between a prefetch and its use.
+const AHEAD: usize = 16;
+
+/// A query of length one.
+#[derive(Clone, Debug)]
+pub struct Query {
+    pub plain: Vec<f32>,
+    high: Vec<i8>,
+    wide: Vec<i16>,
+    /// 128 · Σ high.
+    bias: i32,
+    /// The largest number, in absolute terms.
+    largest: f32,
+    /// Length of what the high bytes leave out.
+    pub error: f32,
+}
+
+impl Query {
+    /// Of a vector of length one.
+    pub fn new(vector: &[f32]) -> Self {
+        let mut row = Row::new(vector);
+        row.pad();
+        let high: Vec<i8> = row.high.iter().map(|x| signed(*x)).collect();
+        let wide = row.numbers().collect();
+        let bias = 128 * high.iter().map(|x| i32::from(*x)).sum::<i32>();
+        Query { plain: vector.to_vec(), high, wide, bias, largest: row.largest, error: row.error }
+    }
+}
+
+/// A row as a query against other rows: what building the graph compares.
+#[derive(Clone, Debug)]
+pub struct Signed {
+    high: Vec<i8>,
+    bias: i32,
+    largest: f32,
+}
+
+/// What a scan and the graph compare rows with.
+pub trait Probe {
+    fn high(&self) -> &[i8];
+    fn bias(&self) -> i32;
+    /// What a sum of products, times the row's largest number, is to be multiplied with to get the cosine.
+    fn unit(&self) -> f32;
+}
+
+impl Probe for Query {
+    fn high(&self) -> &[i8] {
+        &self.high
+    }
+
+    fn bias(&self) -> i32 {
+        self.bias
+    }
+
+    fn unit(&self) -> f32 {
+        self.largest / (127.0 * 127.0)
+    }
+}
+
+impl Probe for Signed {
+    fn high(&self) -> &[i8] {
+        &self.high
+    }
+
+    fn bias(&self) -> i32 {
+        self.bias
+    }
+
+    fn unit(&self) -> f32 {
+        self.largest / (127.0 * 127.0)
+    }
+}
+
+/// One vector, coded.
+struct Row {
+    high: Vec<u8>,
+    low: Vec<u8>,
+    largest: f32,
+    error: f32,
+}
+
+impl Row {
+    fn new(vector: &[f32]) -> Self {
+        let largest = vector.iter().fold(0f32, |most, x| most.max(x.abs()));
+        let mut row = Row { high: Vec::new(), low: Vec::new(), largest, error: 0.0 };
+        let mut left = 0.0;
+        for x in vector {
+            let number = (x / largest * LARGEST).round() as i32;
+            let high = (number + 128) >> 8;
+            row.high.push((high + 128) as u8);
+            row.low.push((number - 256 * high + 128) as u8);
+            let rest = x - high as f32 / 127.0 * largest;
+            left += rest * rest;
+        }
+        row.error = left.sqrt();
+        row
+    }
+
+    fn pad(&mut self) {
+        let padded = self.high.len().next_multiple_of(LANE);
+        self.high.resize(padded, 128);
+        self.low.resize(padded, 128);
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = i16> {
+        self.high.iter().zip(&self.low).map(|(high, low)| number(*high, *low))
+    }
+}
+
+fn signed(byte: u8) -> i8 {
+    (byte ^ 0x80) as i8
+}
+
+fn number(high: u8, low: u8) -> i16 {
+    256 * i16::from(signed(high)) + i16::from(signed(low))
+}
+
+/// All rows of a collection.
+#[derive(Default)]
+pub struct Rows {
+    dimension: usize,
+    stride: usize,
+    high: Vec<u8>,
+    low: Vec<u8>,
+    largest: Vec<f32>,
+    /// The largest error of the high bytes of any row.
+    error: f32,
+}
+
+impl Rows {
+    pub fn new(dimension: usize) -> Self {
+        Rows { dimension, stride: dimension.next_multiple_of(LANE), ..Rows::default() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.largest.len()
+    }
+
+    /// Appends a vector of length one.
+    pub fn push(&mut self, vector: &[f32]) {
+        let mut row = Row::new(vector);
+        row.pad();
+        self.high.extend_from_slice(&row.high);
+        self.low.extend_from_slice(&row.low);
+        self.largest.push(row.largest);
+        self.error = self.error.max(row.error);
+    }
+
+    /// Appends a row of another collection of the same dimension, as it is.
+    pub fn push_from(&mut self, other: &Rows, row: usize) {
+        self.high.extend_from_slice(other.high_of(row));
+        self.low.extend_from_slice(other.low_of(row));
+        self.largest.push(other.largest[row]);
+        self.error = self.error.max(other.error);
+    }
+
+    /// The three parts a snapshot keeps.
+    pub fn parts(&self) -> (&[u8], &[u8], &[f32]) {
+        (&self.high, &self.low, &self.largest)
+    }
+
+    /// From the parts of a snapshot; None when they do not fit.
+    pub fn from_parts(
+        dimension: usize,
+        high: Vec<u8>,
+        low: Vec<u8>,
+        largest: Vec<f32>,
+        error: f32,
+    ) -> Option<Self> {
+        let rows = Rows { high, low, largest, error, ..Rows::new(dimension) };
+        let fits = rows.high.len() == rows.len() * rows.stride && rows.low.len() == rows.high.len();
+        let sound = rows.largest.iter().all(|x| x.is_finite()) && error.is_finite();
+        (fits && sound).then_some(rows)
+    }
+
+    pub fn error(&self) -> f32 {
+        self.error
+    }
+
+    /// The row as float32, within 2e-5 of what was pushed.
+    pub fn plain(&self, row: usize) -> Vec<f32> {
+        self.numbers(row).map(|x| (f32::from(x) / LARGEST) * self.largest[row]).collect()
+    }
+
+    /// Adds or, with sign −1, takes off a row from a sum.
+    pub fn add_to(&self, row: usize, sign: f64, sum: &mut [f64]) {
+        let unit = sign * f64::from(self.largest[row]) / f64::from(LARGEST);
+        for (s, x) in sum.iter_mut().zip(self.numbers(row)) {
+            *s += unit * f64::from(x);
+        }
+    }
+
+    pub fn signed(&self, row: usize) -> Signed {
+        let high: Vec<i8> = self.high_of(row).iter().map(|x| signed(*x)).collect();
+        let bias = 128 * high.iter().map(|x| i32::from(*x)).sum::<i32>();
+        Signed { high, bias, largest: self.largest[row] }
+    }
+
+    /// The cosine of a query and a row, from both planes: an exact sum of integers, so the same on any machine.
+    pub fn cosine(&self, kernels: Kernels, query: &Query, row: usize) -> f32 {
+        let sum = (kernels.wide)(self.high_of(row), self.low_of(row), &query.wide);
+        let unit = f64::from(query.largest) * f64::from(self.largest[row]) / f64::from(LARGEST * LARGEST);
+        ((sum as f64 * unit) as f32).clamp(-1.0, 1.0)
+    }
+
+    pub fn prefetch(&self, row: usize) {
+        prefetch(self.high_of(row));
+    }
+
+    /// Fetches what `cosine` reads.
+    pub fn prefetch_whole(&self, row: usize) {
+        prefetch(self.high_of(row));
+        prefetch(self.low_of(row));
+    }
+
+    /// Appends the cosine of a probe and each of `rows`, by the high bytes.
+    pub fn near<P: Probe>(&self, kernels: Kernels, probe: &P, rows: &[u32], cosines: &mut Vec<f32>) {
+        let query = [probe.high()];
+        let (unit, bias) = (probe.unit(), probe.bias());
+        let mut put = |rows: &[u32], sums: &[i32]| {
+            let each = rows.iter().zip(sums);
+            cosines.extend(each.map(|(row, sum)| self.scaled(*row, sum - bias, unit)));
+        };
+        for piece in rows.chunks(16) {
+            let of = |i: usize| self.high_of(piece[i.min(piece.len() - 1)] as usize);
+            match piece.len() {
+                1..=4 => put(piece, &(kernels.four)(&std::array::from_fn(of), &query)),
+                _ => put(piece, &(kernels.sixteen)(&std::array::from_fn(of), &query)),
+            }
+        }
+    }
+
+    /// The cosines of up to `BLOCK` queries and each of `rows` by the high bytes, in one pass over the rows.
+    pub fn near_block(&self, kernels: Kernels, queries: &[&Query], rows: &[u32]) -> Vec<Vec<f32>> {
+        let mut cosines: Vec<Vec<f32>> = queries.iter().map(|_| Vec::with_capacity(rows.len())).collect();
+        let (last, count) = (rows.len().saturating_sub(1), queries.len());
+        let of = |i: usize| self.high_of(rows[i.min(last)] as usize);
+        let fetch = |i: usize| {
+            if let Some(row) = rows.get(i) {
+                self.prefetch(*row as usize);
+            }
+        };
+        let high = |q: usize| queries[q.min(count - 1)].high();
+        match count {
+            0 => {}
+            1 => {
+                for at in (0..rows.len()).step_by(16) {
+                    (at + AHEAD..at + 16 + AHEAD).for_each(fetch);
+                    self.near(kernels, queries[0], &rows[at..rows.len().min(at + 16)], &mut cosines[0]);
+                }
+            }
+            2..=4 => {
+                let high = std::array::from_fn(high);
+                for at in (0..rows.len()).step_by(4) {
+                    (at + AHEAD..at + 4 + AHEAD).for_each(fetch);
+                    let sums = (kernels.four_by_four)(&std::array::from_fn(|i| of(at + i)), &high);
+                    self.put(
+                        queries,
+                        &rows[at..rows.len().min(at + 4)],
+                        sums.as_chunks::<4>().0,
+                        &mut cosines,
+                    );
+                }
+            }
+            _ => {
+                let high = std::array::from_fn(high);
+                for at in (0..rows.len()).step_by(2) {
+                    (at + AHEAD..at + 2 + AHEAD).for_each(fetch);
+                    let sums = (kernels.two_by_eight)(&std::array::from_fn(|i| of(at + i)), &high);
+                    self.put(
+                        queries,
+                        &rows[at..rows.len().min(at + 2)],
+                        sums.as_chunks::<8>().0,
+                        &mut cosines,
+                    );
+                }
+            }
+        }
+        cosines
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.high.len() + self.low.len() + 4 * self.largest.len()
+    }
+
+    fn put<const Q: usize>(
+        &self,
+        queries: &[&Query],
+        rows: &[u32],
+        sums: &[[i32; Q]],
+        cosines: &mut [Vec<f32>],
+    ) {
+        for (row, sums) in rows.iter().zip(sums) {
+            for ((query, sum), cosines) in queries.iter().zip(sums).zip(cosines.iter_mut()) {
+                cosines.push(self.scaled(*row, sum - query.bias, query.unit()));
+            }
+        }
+    }
+
+    fn scaled(&self, row: u32, sum: i32, unit: f32) -> f32 {
+        sum as f32 * (unit * self.largest[row as usize])
+    }
+
+    fn numbers(&self, row: usize) -> impl Iterator<Item = i16> {
+        let each = self.high_of(row).iter().zip(self.low_of(row)).take(self.dimension);
+        each.map(|(high, low)| number(*high, *low))
+    }
+
+    fn high_of(&self, row: usize) -> &[u8] {
+        &self.high[row * self.stride..(row + 1) * self.stride]
+    }
+
+    fn low_of(&self, row: usize) -> &[u8] {
+        &self.low[row * self.stride..(row + 1) * self.stride]
+    }
+}
