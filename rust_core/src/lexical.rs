@@ -7,6 +7,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 mod tokenize;
+mod varint;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -25,19 +26,27 @@ const COMMON_CHARACTER: usize = 1000;
 /// 67 million; a text without a single term (spaces, punctuation) takes no part.
 #[derive(Default)]
 pub struct Lexical {
-    terms: HashMap<u64, Postings, BuildHasherDefault<TermHasher>>,
+    /// The number of each term.
+    numbers: HashMap<u64, u32, BuildHasherDefault<TermHasher>>,
+    /// The term of each number, and where it occurs; nowhere when the number is free.
+    lists: Vec<(u64, Postings)>,
+    free: Vec<u32>,
     slots: Vec<Slot>,
+    /// The numbers of each slot's terms, ascending, as gaps: what a removal takes out of the lists again.
+    forward: Vec<u8>,
     /// Slots that hold a text.
     documents: u32,
     total_length: u64,
     postings_bytes: usize,
 }
 
-/// What a slot holds: its length in words and how many postings point to it; both 0 when it is free.
+/// What a slot holds: its length in words, how many postings point to it, and where in `forward` their terms
+/// are; all 0 when it is free.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     length: u32,
     terms: u32,
+    forward: u64,
 }
 
 /// A tokenised query: terms with their weights (idf at the time, times their number in the query), the
@@ -61,9 +70,7 @@ impl Lexical {
     /// When `slot` is over 67,108,863.
     pub fn add(&mut self, slot: u32, text: &str) {
         assert!(slot <= MAX_SLOT, "slot {slot} is over {MAX_SLOT}, the most a collection can hold");
-        if self.slot(slot).terms > 0 {
-            self.sweep(slot);
-        }
+        self.remove(slot);
         let (counts, length) = count_terms(text);
         if counts.is_empty() {
             return;
@@ -72,39 +79,63 @@ impl Lexical {
         if at >= self.slots.len() {
             self.slots.resize(at + 1, Slot::default());
         }
-        self.slots[at] = Slot { length, terms: counts.len() as u32 };
+        self.slots[at] = Slot { length, terms: counts.len() as u32, forward: self.forward.len() as u64 };
         self.documents += 1;
         self.total_length += u64::from(length);
+        let mut numbers: Vec<u32> = Vec::with_capacity(counts.len());
         for (term, count) in counts {
-            let posting = Posting::new(slot, count);
-            self.terms
-                .entry(term)
-                .and_modify(|list| {
-                    self.postings_bytes -= list.bytes();
-                    list.insert(posting);
-                    self.postings_bytes += list.bytes();
-                })
-                .or_insert(Postings::One(posting));
+            let number = self.number(term);
+            numbers.push(number);
+            let list = &mut self.lists[number as usize].1;
+            self.postings_bytes -= list.bytes();
+            list.insert(Posting::new(slot, count));
+            self.postings_bytes += list.bytes();
         }
+        numbers.sort_unstable();
+        varint::put_ascending(&mut self.forward, &numbers);
     }
 
-    /// Removes what `slot` holds; nothing happens when that is nothing. `text` is the one that was added.
-    ///
-    /// Another text would leave postings behind; that is noticed, and all terms are swept instead (slow).
-    pub fn remove(&mut self, slot: u32, text: &str) {
-        if self.slot(slot).terms == 0 {
+    /// Removes what `slot` holds; nothing happens when that is nothing. The place its terms took in `forward`
+    /// comes back with `renumber`.
+    pub fn remove(&mut self, slot: u32) {
+        let held = self.slot(slot);
+        if held.terms == 0 {
             return;
         }
-        let (counts, _) = count_terms(text);
-        let mut removed = 0;
-        for (term, _) in counts {
-            removed += u32::from(self.remove_posting(term, slot));
+        for number in self.numbers_of(held) {
+            let (term, list) = &mut self.lists[number as usize];
+            self.postings_bytes -= list.bytes();
+            list.remove(slot);
+            self.postings_bytes += list.bytes();
+            if list.as_slice().is_empty() {
+                self.numbers.remove(term);
+                self.free.push(number);
+            }
         }
-        if removed != self.slot(slot).terms {
-            self.sweep(slot);
-        } else {
-            self.free(slot);
+        self.slots[slot as usize] = Slot::default();
+        self.documents -= 1;
+        self.total_length -= u64::from(held.length);
+    }
+
+    /// Gives every slot a new number, `to[slot]`, in the same order; slots that hold nothing go.
+    pub fn renumber(&mut self, to: &[u32]) {
+        let mut slots = Vec::new();
+        let mut forward = Vec::new();
+        for (slot, held) in self.slots.iter().enumerate().filter(|(_, held)| held.terms > 0) {
+            let numbers = self.numbers_of(*held);
+            let new = to[slot] as usize;
+            slots.resize(new + 1, Slot::default());
+            slots[new] = Slot { forward: forward.len() as u64, ..*held };
+            varint::put_ascending(&mut forward, &numbers);
         }
+        (self.slots, self.forward) = (slots, forward);
+        self.lists.iter_mut().for_each(|(_, list)| list.renumber(to));
+        self.postings_bytes = self.lists.iter().map(|(_, list)| list.bytes()).sum();
+    }
+
+    /// Slots up to the last that holds a text.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
     }
 
     /// Tokenises a query; its weights are of this moment.
@@ -138,18 +169,19 @@ impl Lexical {
 
     /// Heap in use, roughly.
     pub fn bytes(&self) -> usize {
-        let entry = size_of::<(u64, Postings)>() + 1;
-        self.terms.capacity() * entry * 8 / 7
+        self.numbers.capacity() * (size_of::<(u64, u32)>() + 1) * 8 / 7
+            + self.lists.len() * size_of::<(u64, Postings)>()
             + self.postings_bytes
-            + self.slots.capacity() * size_of::<Slot>()
+            + self.slots.len() * size_of::<Slot>()
+            + self.forward.len()
     }
 
     fn postings(&self, term: u64) -> &[Posting] {
-        self.terms.get(&term).map_or(&[], Postings::as_slice)
+        self.numbers.get(&term).map_or(&[], |number| self.lists[*number as usize].1.as_slice())
     }
 
     fn idf(&self, term: u64) -> f32 {
-        let holding = self.terms.get(&term).map_or(0, |list| list.as_slice().len()) as f32;
+        let holding = self.postings(term).len() as f32;
         let others = self.documents as f32 - holding;
         (1.0 + (others + 0.5) / (holding + 0.5)).ln()
     }
@@ -158,31 +190,28 @@ impl Lexical {
         self.slots.get(slot as usize).copied().unwrap_or_default()
     }
 
-    fn remove_posting(&mut self, term: u64, slot: u32) -> bool {
-        let Some(list) = self.terms.get_mut(&term) else {
-            return false;
+    /// The number of a term, a new one where it has none.
+    fn number(&mut self, term: u64) -> u32 {
+        if let Some(number) = self.numbers.get(&term) {
+            return *number;
+        }
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.lists[number as usize].0 = term;
+                number
+            }
+            None => {
+                self.lists.push((term, Postings::default()));
+                (self.lists.len() - 1) as u32
+            }
         };
-        let before = list.bytes();
-        let (found, empty) = list.remove(slot);
-        self.postings_bytes = self.postings_bytes - before + list.bytes();
-        if empty {
-            self.terms.remove(&term);
-        }
-        found
+        self.numbers.insert(term, number);
+        number
     }
 
-    fn sweep(&mut self, slot: u32) {
-        let terms: Vec<u64> = self.terms.keys().copied().collect();
-        for term in terms {
-            self.remove_posting(term, slot);
-        }
-        self.free(slot);
-    }
-
-    fn free(&mut self, slot: u32) {
-        let freed = std::mem::take(&mut self.slots[slot as usize]);
-        self.documents -= 1;
-        self.total_length -= u64::from(freed.length);
+    fn numbers_of(&self, held: Slot) -> Vec<u32> {
+        let mut bytes = &self.forward[held.forward as usize..];
+        varint::take_ascending(&mut bytes, held.terms).unwrap_or_default()
     }
 }
 

@@ -1,7 +1,8 @@
 //! A collection on disk: written whole or not at all, never believed without its checksum.
 //!
 //! Layout, all little-endian: magic (8 bytes), format version (u32), dimension (u32), applied_seq (i64), then
-//! sections, each its length (u64) and its bytes: records and lexical index (msgpack), first rows (u32), the
+//! sections, each its length (u64) and its bytes: fields of the live slots, the length of each slot's (u32), hashes
+//! of the records (u128), lexical index (msgpack), first rows (u32), the
 //! high bytes of all rows, their low bytes, their largest numbers and the largest error (f32), the sum of the
 //! live rows (f64), graph (u32, see `Graph::image`; empty when there is none). At the end the xxh3-128 of all
 //! before it (16 bytes).
@@ -9,12 +10,11 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
 
-use serde::{Deserialize, Serialize};
-use serde_bytes::ByteBuf;
 use xxhash_rust::xxh3::Xxh3Default;
 
-use crate::collection::{Kept, State};
+use crate::collection::{Fields, Kept, State};
 use crate::error::{Error, Result};
 use crate::lexical::Lexical;
 use crate::vector::{Graph, Rows, unpack};
@@ -24,18 +24,6 @@ const MAGIC: &[u8; 8] = b"SILTSNAP";
 const FORMAT_VERSION: u32 = 2;
 const CHECKSUM: usize = 16;
 const BLOCK: usize = 1 << 20;
-
-#[derive(Serialize)]
-struct PartsOut<'a> {
-    records: &'a [ByteBuf],
-    lexical: &'a Lexical,
-}
-
-#[derive(Deserialize)]
-struct PartsIn {
-    records: Vec<ByteBuf>,
-    lexical: Lexical,
-}
 
 pub fn path(directory: &Path, collection: u64) -> PathBuf {
     directory.join(format!("{collection}.snap"))
@@ -95,23 +83,19 @@ fn write_file(path: &Path, state: &State) -> io::Result<()> {
     out.write_all(&(state.vectors.dimension() as u32).to_le_bytes())?;
     out.write_all(&state.applied_seq.to_le_bytes())?;
 
-    let parts = PartsOut { records: state.records(), lexical: &state.lexical };
-    let parts = rmp_serde::to_vec(&parts).map_err(io::Error::other)?;
-    out.write_all(&(parts.len() as u64).to_le_bytes())?;
-    out.write_all(&parts)?;
-    drop(parts);
-
+    let (fields, lengths, hashes) = state.fields.parts();
+    put_bytes(&mut out, &fields)?;
+    drop(fields);
+    put_numbers(&mut out, lengths.iter().copied())?;
+    put_bytes(&mut out, &hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect::<Vec<u8>>())?;
+    put_bytes(&mut out, &rmp_serde::to_vec(&state.lexical).map_err(io::Error::other)?)?;
     put_numbers(&mut out, state.vectors.first_rows().iter().copied())?;
     let (high, low, largest) = state.vectors.rows().parts();
-    for plane in [high, low] {
-        out.write_all(&(plane.len() as u64).to_le_bytes())?;
-        out.write_all(plane)?;
-    }
+    put_bytes(&mut out, high)?;
+    put_bytes(&mut out, low)?;
     let error = state.vectors.rows().error();
     put_numbers(&mut out, [largest, &[error]].concat().into_iter().map(f32::to_bits))?;
-    let sum: Vec<u8> = state.vectors.sum().iter().flat_map(|x| x.to_le_bytes()).collect();
-    out.write_all(&(sum.len() as u64).to_le_bytes())?;
-    out.write_all(&sum)?;
+    put_bytes(&mut out, &state.vectors.sum().iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())?;
     let graph = state.vectors.graph().map(|graph| graph.image()).unwrap_or_default();
     put_numbers(&mut out, graph.into_iter())?;
     let checksum = out.hash.digest128().to_le_bytes();
@@ -134,9 +118,12 @@ fn read_file(path: &Path, dimension: usize) -> io::Result<Option<State>> {
     if &magic != MAGIC || version != FORMAT_VERSION || stored_dimension as usize != dimension {
         return Ok(None);
     }
-    let parts = section(&mut reader, length)?;
-    let Ok(PartsIn { records, lexical }) = rmp_serde::from_slice(&parts) else { return Ok(None) };
-    drop(parts);
+    let fields = section(&mut reader, length)?;
+    let lengths = numbers(&section(&mut reader, length)?);
+    let hashes =
+        section(&mut reader, length)?.as_chunks::<16>().0.iter().map(|b| u128::from_le_bytes(*b)).collect();
+    let Some(fields) = Fields::from_parts(fields, lengths, hashes) else { return Ok(None) };
+    let lexical = section(&mut reader, length)?;
     let first_rows = numbers(&section(&mut reader, length)?);
     let (high, low) = (section(&mut reader, length)?, section(&mut reader, length)?);
     let mut largest = unpack(&section(&mut reader, length)?);
@@ -147,7 +134,20 @@ fn read_file(path: &Path, dimension: usize) -> io::Result<Option<State>> {
     let Some(rows) = Rows::from_parts(dimension, high, low, largest, error) else { return Ok(None) };
     // a graph that does not fit is built again behind
     let graph = Graph::from_image(&graph, rows.len());
-    Ok(State::restore(dimension, Kept { applied_seq, records, lexical, first_rows, rows, sum, graph }))
+    let kept = Kept { applied_seq, fields, first_rows, rows, sum, graph };
+    // the two that take longest
+    Ok(thread::scope(|scope| {
+        let lexical = scope.spawn(|| rmp_serde::from_slice::<Lexical>(&lexical).ok());
+        let state = State::restore(dimension, kept);
+        let (mut state, lexical) = (state?, lexical.join().ok().flatten()?);
+        state.lexical = lexical;
+        (state.lexical.slots() <= state.fields.len()).then_some(state)
+    }))
+}
+
+fn put_bytes(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    out.write_all(&(bytes.len() as u64).to_le_bytes())?;
+    out.write_all(bytes)
 }
 
 fn put_numbers(out: &mut impl Write, numbers: impl ExactSizeIterator<Item = u32>) -> io::Result<()> {

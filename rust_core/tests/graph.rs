@@ -34,7 +34,7 @@ fn clustered(random: &mut Random, numbers: std::ops::Range<u64>) -> Vec<Memory> 
 }
 
 fn limits(graph_from: usize) -> Limits {
-    Limits { graph_from, scan_allowed: 100 }
+    Limits { graph_from, scan_allowed: 100, few: 100 }
 }
 
 fn wait_for_graph(index: &Index) {

@@ -15,9 +15,6 @@ use crate::vector::Query;
 /// Fewest lexical candidates under the graph plan.
 const LEXICAL_CANDIDATES: usize = 40;
 
-/// So few memories have their exact cosines computed at once, without a look at the high bytes first.
-const FEW: usize = 1024;
-
 /// What one collection is asked.
 pub struct Ask<'a> {
     /// Of the collection's dimension.
@@ -136,7 +133,7 @@ impl State {
         Found {
             plan,
             allowed: allowed.len(),
-            few: slots.len() <= FEW,
+            few: graph || slots.len() <= limits.few,
             returnable: needed.map(|_| candidates),
             slots,
             visible,

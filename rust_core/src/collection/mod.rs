@@ -1,11 +1,13 @@
 //! The index of one namespace: a state behind a lock, and the thread that builds its graph.
 
+mod fields;
 mod find;
 mod nearest;
 mod plan;
 mod sequences;
 mod state;
 
+pub use fields::{Encoded, Fields};
 pub use find::{Ask, Found};
 pub use plan::{Limits, Plan};
 pub use sequences::NONE;
@@ -178,7 +180,7 @@ impl Drop for StopBuilding<'_> {
 }
 
 fn read_put(record: &[u8], vectors: &[u8], dimension: usize) -> Result<Put> {
-    let record = Record::read(record)?;
+    let mut record = Record::read(record)?;
     let size = 4 * dimension;
     if vectors.is_empty() || !vectors.len().is_multiple_of(size) {
         let why =
@@ -189,5 +191,6 @@ fn read_put(record: &[u8], vectors: &[u8], dimension: usize) -> Result<Put> {
     for (i, vector) in vectors.chunks_exact_mut(dimension).enumerate() {
         normalise(vector).map_err(|why| Error::invalid(&format!("vectors[{i}]"), why))?;
     }
-    Ok(Put { record, vectors })
+    let encoded = Encoded::new(&mut record)?;
+    Ok(Put { record, encoded, vectors })
 }

@@ -38,11 +38,14 @@ pub struct Limits {
     pub graph_from: usize,
     /// Allowed memories up to which a scan beats the filtered graph, whatever the size.
     pub scan_allowed: u64,
+    /// Memories of which so few are left to look at have their exact cosines computed at once, without a look
+    /// at the high bytes first.
+    pub few: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { graph_from: 30_000, scan_allowed: 20_000 }
+        Limits { graph_from: 30_000, scan_allowed: 20_000, few: 1024 }
     }
 }
 

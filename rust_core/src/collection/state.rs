@@ -1,8 +1,8 @@
 //! Everything one collection knows, without its locks.
 
-use serde_bytes::ByteBuf;
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::fields::{Encoded, Fields};
 use super::sequences::Sequences;
 use crate::error::{Error, Result};
 use crate::filter::Columns;
@@ -20,15 +20,15 @@ const MAX_SLOTS: usize = 1 << 26;
 #[derive(Debug)]
 pub struct Put {
     pub record: Record,
+    pub encoded: Encoded,
     /// `n · dimension` numbers.
     pub vectors: Vec<f32>,
 }
 
-/// What a snapshot keeps of a state.
+/// What a snapshot keeps of a state beside its lexical index.
 pub struct Kept {
     pub applied_seq: i64,
-    pub records: Vec<ByteBuf>,
-    pub lexical: Lexical,
+    pub fields: Fields,
     pub first_rows: Vec<u32>,
     pub rows: Rows,
     /// Of the rows of live memories.
@@ -43,8 +43,7 @@ pub struct State {
     pub sequences: Sequences,
     pub lexical: Lexical,
     pub vectors: Vectors,
-    /// Each slot's record in canonical form, empty when dead: what a removal undoes, what a snapshot keeps.
-    records: Vec<ByteBuf>,
+    pub fields: Fields,
 }
 
 impl State {
@@ -55,39 +54,41 @@ impl State {
             sequences: Sequences::default(),
             lexical: Lexical::default(),
             vectors: Vectors::new(dimension),
-            records: Vec::new(),
+            fields: Fields::default(),
         }
     }
 
-    /// Puts a state together from what a snapshot keeps; the rest is derived. None when the parts do not fit.
+    /// Puts a state together from what a snapshot keeps, but for the lexical index; the rest is derived. None
+    /// when the parts do not fit.
     pub fn restore(dimension: usize, kept: Kept) -> Option<Self> {
         let mut state = State::new(dimension, kept.applied_seq);
-        if kept.first_rows.len() != kept.records.len() + 1 {
+        if kept.first_rows.len() != kept.fields.len() + 1 {
             return None;
         }
-        for (slot, bytes) in kept.records.iter().enumerate() {
-            let record = match bytes.is_empty() {
-                true => None,
-                false => Some(Record::read(bytes).ok()?),
+        for slot in 0..kept.fields.len() as u32 {
+            let record = match kept.fields.is_live(slot) {
+                true => Some(kept.fields.record(slot).ok()?),
+                false => None,
             };
+            if record.as_ref().is_some_and(|record| state.columns.slot(&record.id).is_some()) {
+                return None;
+            }
             state.columns.push(record.as_ref());
             if let Some(record) = &record {
-                state.sequences.insert(slot as u32, record);
+                state.sequences.insert(slot, record);
             }
         }
         let live = |slot: u32| state.columns.live().contains(slot);
         state.vectors = Vectors::restore(dimension, kept.rows, kept.first_rows, live, kept.sum, kept.graph)?;
-        state.records = kept.records;
-        state.lexical = kept.lexical;
+        state.fields = kept.fields;
         Some(state)
     }
 
     /// Removes, then puts; of several puts of one id the last counts. Nothing changes on an error.
     pub fn apply(&mut self, seq: i64, puts: &[Put], removes: &[Id]) -> Result<()> {
-        let encoded = puts.iter().map(|put| put.record.canonical()).collect::<Result<Vec<_>>>()?;
         let new_rows: usize = puts.iter().map(|put| put.vectors.len() / self.vectors.dimension()).sum();
         if self.vectors.rows().len() + new_rows > u32::MAX as usize
-            || self.records.len() + puts.len() > MAX_SLOTS
+            || self.fields.len() + puts.len() > MAX_SLOTS
         {
             let why =
                 format!("{} more memories do not fit into one collection; use another namespace", puts.len());
@@ -96,9 +97,13 @@ impl State {
         for id in removes {
             self.remove(id)?;
         }
-        for (put, bytes) in puts.iter().zip(encoded) {
+        for put in puts {
             self.remove(&put.record.id)?;
-            self.insert(&put.record, bytes);
+            let slot = self.fields.len() as u32;
+            self.fields.push(&put.encoded);
+            self.columns.push(Some(&put.record));
+            self.sequences.insert(slot, &put.record);
+            self.lexical.add(slot, &put.record.content);
             self.vectors.push(&put.vectors);
         }
         if self.removed() > FEW_REMOVED.max(self.columns.live().len()) {
@@ -108,17 +113,8 @@ impl State {
         Ok(())
     }
 
-    /// The record of a live slot.
-    pub fn record(&self, slot: u32) -> Result<Record> {
-        Record::read(&self.records[slot as usize])
-    }
-
-    pub fn records(&self) -> &[ByteBuf] {
-        &self.records
-    }
-
     pub fn removed(&self) -> u64 {
-        self.records.len() as u64 - self.columns.live().len()
+        self.fields.len() as u64 - self.columns.live().len()
     }
 
     /// The sum over memories of a hash of each: independent of their order.
@@ -127,7 +123,7 @@ impl State {
         let mut buffer = Vec::new();
         for slot in self.columns.live() {
             buffer.clear();
-            buffer.extend_from_slice(&self.records[slot as usize]);
+            buffer.extend_from_slice(&self.fields.hash(slot).to_le_bytes());
             for x in self.vectors.of(slot) {
                 buffer.extend_from_slice(&x.to_le_bytes());
             }
@@ -137,7 +133,6 @@ impl State {
     }
 
     pub fn status(&self) -> Status {
-        let records: usize = self.records.iter().map(|record| record.len() + 24).sum();
         Status {
             applied_seq: self.applied_seq,
             dimension: self.vectors.dimension(),
@@ -145,7 +140,7 @@ impl State {
             vectors: self.vectors.live_rows() as u64,
             removed: self.removed(),
             in_graph: self.vectors.rows_in_graph() as u64,
-            bytes: (records
+            bytes: (self.fields.bytes()
                 + self.columns.bytes()
                 + self.sequences.bytes()
                 + self.lexical.bytes()
@@ -153,34 +148,31 @@ impl State {
         }
     }
 
-    fn insert(&mut self, record: &Record, bytes: Vec<u8>) {
-        let slot = self.records.len() as u32;
-        self.records.push(ByteBuf::from(bytes));
-        self.columns.push(Some(record));
-        self.sequences.insert(slot, record);
-        self.lexical.add(slot, &record.content);
-    }
-
     fn remove(&mut self, id: &Id) -> Result<()> {
         let Some(slot) = self.columns.slot(id) else { return Ok(()) };
-        let record = self.record(slot)?;
+        let record = self.fields.record(slot)?;
         self.columns.remove(slot, &record);
         self.sequences.remove(slot, &record);
-        self.lexical.remove(slot, &record.content);
+        self.lexical.remove(slot);
         self.vectors.remove(slot);
-        self.records[slot as usize] = ByteBuf::new();
+        self.fields.remove(slot);
         Ok(())
     }
 
     /// Numbers the live memories anew and drops the rest, the graph included (it is built again behind).
     fn compact(&mut self) -> Result<()> {
         let mut fresh = State::new(self.vectors.dimension(), self.applied_seq);
-        for slot in self.columns.live() {
-            let record = self.record(slot)?;
-            let bytes = self.records[slot as usize].to_vec();
-            fresh.insert(&record, bytes);
+        let mut to = vec![u32::MAX; self.fields.len()];
+        for (new, slot) in (0..).zip(self.columns.live()) {
+            let record = self.fields.record(slot)?;
+            fresh.fields.push_from(&self.fields, slot);
+            fresh.columns.push(Some(&record));
+            fresh.sequences.insert(new, &record);
             fresh.vectors.push_from(&self.vectors, slot);
+            to[slot as usize] = new;
         }
+        fresh.lexical = std::mem::take(&mut self.lexical);
+        fresh.lexical.renumber(&to);
         *self = fresh;
         Ok(())
     }

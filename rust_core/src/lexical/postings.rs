@@ -26,20 +26,26 @@ impl Posting {
     }
 }
 
-/// Never empty. Most terms of a collection occur once: those cost no allocation.
+/// Most terms of a collection occur once: those cost no allocation.
 #[derive(Clone, Debug)]
 pub enum Postings {
     One(Posting),
+    /// Any number but one.
     Many(Vec<Posting>),
 }
 
+impl Default for Postings {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
 impl Postings {
-    /// From postings that ascend by slot; None when there are none.
-    pub fn from_sorted(list: Vec<Posting>) -> Option<Self> {
-        match list.len() {
-            0 => None,
-            1 => Some(Self::One(list[0])),
-            _ => Some(Self::Many(list)),
+    /// From postings that ascend by slot.
+    pub fn from_sorted(list: Vec<Posting>) -> Self {
+        match list[..] {
+            [one] => Self::One(one),
+            _ => Self::Many(list),
         }
     }
 
@@ -66,8 +72,9 @@ impl Postings {
                 list.sort_unstable();
                 *self = Self::Many(list);
             }
+            Self::Many(list) if list.is_empty() => *self = Self::One(posting),
             // Slots mostly come in ascending order.
-            Self::Many(list) if list.last().is_none_or(|last| *last < posting) => list.push(posting),
+            Self::Many(list) if list.last().is_some_and(|last| *last < posting) => list.push(posting),
             Self::Many(list) => {
                 let at = list.partition_point(|p| *p < posting);
                 list.insert(at, posting);
@@ -75,26 +82,28 @@ impl Postings {
         }
     }
 
-    /// Removes a slot's posting. Returns whether there was one, and whether nothing is left (then drop
-    /// the whole).
-    pub fn remove(&mut self, slot: u32) -> (bool, bool) {
+    /// Removes a slot's posting, if there is one.
+    pub fn remove(&mut self, slot: u32) {
         match self {
-            Self::One(posting) => {
-                let found = posting.slot() == slot;
-                (found, found)
-            }
+            Self::One(posting) if posting.slot() == slot => *self = Self::default(),
+            Self::One(_) => {}
             Self::Many(list) => {
-                let Ok(at) = list.binary_search_by_key(&slot, |p| p.slot()) else {
-                    return (false, false);
-                };
-                list.remove(at);
-                if list.len() == 1 {
-                    *self = Self::One(list[0]);
-                } else if list.len() < list.capacity() / 4 {
-                    list.shrink_to(list.len() * 2);
+                if let Ok(at) = list.binary_search_by_key(&slot, |p| p.slot()) {
+                    list.remove(at);
                 }
-                (true, false)
+                if let [one] = list[..] {
+                    *self = Self::One(one);
+                }
             }
+        }
+    }
+
+    /// Gives every slot its new number, which keeps their order; room beyond need goes.
+    pub fn renumber(&mut self, to: &[u32]) {
+        let renumbered = |posting: &Posting| Posting::new(to[posting.slot() as usize], posting.count());
+        match self {
+            Self::One(posting) => *posting = renumbered(posting),
+            Self::Many(list) => *list = list.iter().map(renumbered).collect(),
         }
     }
 }

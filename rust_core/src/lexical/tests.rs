@@ -209,26 +209,40 @@ fn removal_leaves_nothing_behind() {
     let mut lexical = index(&texts);
     let untouched = index(&["数据库 timeout v1.2"]);
     for slot in [1, 2, 3, 3, 99] {
-        lexical.remove(slot, texts.get(slot as usize).unwrap_or(&"never added"));
+        lexical.remove(slot);
     }
-    assert_eq!(lexical.terms.len(), untouched.terms.len());
+    assert_eq!(lexical.numbers.len(), untouched.numbers.len());
     assert_eq!(lexical.documents, 1);
     assert_eq!(lexical.total_length, untouched.total_length);
     let query = lexical.query("timeout");
     assert_eq!(lexical.top(&query, None, 9), untouched.top(&untouched.query("timeout"), None, 9));
-    lexical.remove(0, texts[0]);
-    assert!(lexical.terms.is_empty());
+    lexical.remove(0);
+    assert!(lexical.numbers.is_empty());
     assert_eq!((lexical.documents, lexical.total_length, lexical.postings_bytes), (0, 0, 0));
     assert!(lexical.top(&lexical.query("timeout"), None, 9).is_empty());
 }
 
 #[test]
-fn removal_with_another_text_leaves_nothing_behind_either() {
-    let mut lexical = index(&["alpha beta", "alpha gamma"]);
-    lexical.remove(0, "alpha delta");
-    assert!(hits(&lexical, "beta").is_empty());
-    assert_eq!(hits(&lexical, "alpha"), [1]);
-    assert_eq!(lexical.documents, 1);
+fn new_numbers_for_slots_change_no_answer_and_leave_no_room_behind() {
+    let mut random = Random(5);
+    let texts: Vec<String> = (0..100).map(|_| random.text(12)).collect();
+    let mut lexical = Lexical::default();
+    for (slot, text) in (0..).zip(&texts) {
+        lexical.add(slot, text);
+    }
+    (0..100).filter(|slot| slot % 3 != 0).for_each(|slot| lexical.remove(slot));
+    let mut fresh = Lexical::default();
+    for (slot, text) in (0..).zip(texts.iter().step_by(3)) {
+        fresh.add(slot, text);
+    }
+    let to: Vec<u32> = (0..100).map(|slot| if slot % 3 == 0 { slot / 3 } else { u32::MAX }).collect();
+    lexical.renumber(&to);
+    assert_eq!((lexical.forward.len(), lexical.slots()), (fresh.forward.len(), 34));
+    lexical.remove(7);
+    fresh.remove(7);
+    for text in &texts {
+        assert_eq!(lexical.scores(&lexical.query(text), None), fresh.scores(&fresh.query(text), None));
+    }
 }
 
 #[test]
@@ -253,11 +267,11 @@ fn any_order_of_writes_gives_the_same_answers() {
         shuffled.add(slot ^ 127, "for a while only 占位");
     }
     for (slot, text) in (0..200).zip(&texts).rev() {
-        shuffled.remove(slot, "for a while only 占位");
+        shuffled.remove(slot);
         shuffled.add(slot, text);
     }
     for slot in 200..256 {
-        shuffled.remove(slot, "for a while only 占位");
+        shuffled.remove(slot);
     }
     for text in texts.iter().take(50) {
         let (a, b) = (straight.query(text), shuffled.query(text));
