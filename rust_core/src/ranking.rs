@@ -112,12 +112,12 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Where a slot that was found stands.
-    fn index_of(&self, slot: u32) -> usize {
+    /// Where a slot stands among those found.
+    fn index_of(&self, slot: u32) -> Option<usize> {
         let slots = &self.found.slots;
         match slots.get(slot as usize) {
-            Some(there) if *there == slot => slot as usize,
-            _ => slots.partition_point(|before| *before < slot),
+            Some(there) if *there == slot => Some(slot as usize),
+            _ => slots.binary_search(&slot).ok(),
         }
     }
 
@@ -147,10 +147,11 @@ impl<'a> Side<'a> {
         self.scale.alone(cosine, self.lexical(index))
     }
 
+    /// The neighbours of a memory; those of one that is itself here as a neighbour only may be missing.
     fn around(&self, index: usize) -> [Option<usize>; 4] {
         let found = &self.found;
         let around = self.state.sequences.around(found.slots[index], |slot| found.is_visible(slot));
-        around.map(|slot| (slot != NONE).then(|| self.index_of(slot)))
+        around.map(|slot| if slot == NONE { None } else { self.index_of(slot) })
     }
 
     fn in_window(&self, index: usize, request: &Request) -> bool {

@@ -108,3 +108,8 @@ def core() -> Core:
 @pytest.fixture
 def make_core() -> type[Core]:
     return Core
+
+
+@pytest.fixture(scope="module")
+def make_core_for_module() -> type[Core]:
+    return Core

@@ -280,6 +280,12 @@ def test_updates_do_not_grow_a_collection_without_bound(core: Any) -> None:
     assert status.memories == 100
     assert status.removed <= 1_000
     assert core.found(text="记忆 57")[0] == 57
+    bytes = []
+    for _ in range(40):
+        fill(core, range(1, 101))
+        bytes.append(core.index.status(1).bytes)
+    # it grows up to a compaction, and no further up to the next
+    assert max(bytes[20:]) <= max(bytes[:20])
 
 
 def test_searches_go_on_while_commits_and_snapshots_happen(tmp_path: Path, make_core: Any) -> None:

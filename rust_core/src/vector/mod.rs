@@ -76,9 +76,9 @@ impl Vectors {
         sum: Vec<f64>,
         graph: Option<Graph>,
     ) -> Option<Self> {
-        let ends =
-            first_row.first() == Some(&0) && first_row.last().map(|end| *end as usize) == Some(rows.len());
-        if !ends || !first_row.is_sorted() || sum.len() != dimension {
+        let ends = first_row.first() == Some(&0) && first_row.last() == Some(&(rows.len() as u32));
+        let ascending = first_row.windows(2).all(|rows| rows[0] < rows[1]);
+        if !ends || !ascending || sum.len() != dimension || sum.iter().any(|x| !x.is_finite()) {
             return None;
         }
         let mut row_slot = Vec::with_capacity(rows.len());

@@ -180,7 +180,7 @@ impl Rows {
     ) -> Option<Self> {
         let rows = Rows { high, low, largest, error, ..Rows::new(dimension) };
         let fits = rows.high.len() == rows.len() * rows.stride && rows.low.len() == rows.high.len();
-        let sound = rows.largest.iter().all(|x| x.is_finite()) && error.is_finite();
+        let sound = rows.largest.iter().all(|x| (f32::MIN_POSITIVE..=1.001).contains(x)) && error.is_finite();
         (fits && sound).then_some(rows)
     }
 
