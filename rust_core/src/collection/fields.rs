@@ -51,8 +51,11 @@ impl Fields {
         self.hashes.push(hash);
     }
 
+    /// Overwrites what the slot held: an erased memory's tags are not to stay until a compaction.
     pub fn remove(&mut self, slot: u32) {
-        self.lengths[slot as usize] = 0;
+        let (start, length) = (self.starts[slot as usize] as usize, self.lengths[slot as usize] as usize);
+        self.bytes[start..start + length].fill(0);
+        (self.lengths[slot as usize], self.hashes[slot as usize]) = (0, 0);
     }
 
     /// The record of a live slot, without its content.
