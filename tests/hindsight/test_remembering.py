@@ -115,3 +115,44 @@ def test_secrets_and_orders_do_not_get_into_a_note() -> None:
 
 def test_the_same_said_twice_is_one_note() -> None:
     assert len(notes(Step(text="记一下：端口 3307"), Step(text="记一下：端口 3307"))) == 1
+
+
+def note_of(text: str) -> str:
+    before = Step(number=1, text="The gateway listens on 8080 only.")
+    (found,) = remembered_lessons(Trajectory(steps=[before, Step(number=2, role=Role.USER, text=text)]))
+    assert found.lesson.evidence
+    return found.lesson.solution
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remember: use 3307",
+        "Don't forget this: VPN",
+        "Note to self: flush DNS",
+        "记住：端口 3307",
+        "下次注意：先清缓存",
+        "下次记得先清缓存",
+    ],
+)
+def test_few_words_are_what_is_to_be_remembered(text: str) -> None:
+    assert note_of(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remember that, please!",
+        "Remember this for later.",
+        "请记住这一点，谢谢。",
+        "记住这个哦",
+        "麻烦把这个记下来",
+    ],
+)
+def test_courtesy_is_not_and_what_was_said_before_is(text: str) -> None:
+    assert note_of(text) == "The gateway listens on 8080 only."
+
+
+def test_a_note_that_no_step_can_be_quoted_for_is_not_made() -> None:
+    blank = Step(number=1, tool="bash", arguments={"command": " "}, remember=True)
+    assert remembered_lessons(Trajectory(steps=[blank])) == []

@@ -16,7 +16,6 @@ TAG = "remember"
 CONFIDENCE = 0.7  # said on purpose, not seen to hold
 _NOTE_WORDS = 120
 _MOST_NOTES = 20
-_LEAST_WORDS = 3  # besides the phrase itself; else "this" is what was said before
 _CHARACTERS = 20_000
 
 _END = r"(?=\s*(?:[.!:;,]|$))"
@@ -48,6 +47,14 @@ _DENIES = re.compile(
 )
 _ASKED = re.compile(r"[?？]\s*$|(?:吗|没有|么)[。？?]?\s*$")
 
+# With nothing but these around the phrase, "this" is what was said before.
+_AROUND = re.compile(
+    r"\b(?:please|this|that|it|these|those|the|following|for|later|me|now|ok|okay|thanks?|thank|and|too|well|I|we"
+    r"|you|will|ll|to|so|must|should|is|very|important|useful)\b"
+    r"|请|这个|这一?点|这些|这条|那个|它|一下|下来|谢谢|多谢|麻烦|[哦啊吧呢了的好就都也把很]|帮我|给我|重要|非常|有用",
+    re.IGNORECASE,
+)
+
 
 def asks_to_remember(step: Step) -> bool:
     """Whether the step is flagged, or its text asks for it, English or Chinese."""
@@ -68,7 +75,7 @@ def remembered_lessons(trajectory: Trajectory) -> list[ExtractedLesson]:
         note, evidence = compose(
             "solution", _said(trajectory.steps, i), _NOTE_WORDS, masker, refused=_gives_orders
         )
-        if not note or any(note == lesson.lesson.solution for lesson in found):
+        if not note or not evidence or any(note == lesson.lesson.solution for lesson in found):
             continue
         found.append(
             ExtractedLesson(
@@ -104,7 +111,7 @@ def _said(steps: list[Step], at: int) -> list[Piece]:
     said = sentences(step.text[:_CHARACTERS])
     asking = _asking(step)
     plain = " ".join(_ASKS.sub(" ", sentence) for sentence in said)
-    if word_count(plain) < _LEAST_WORDS and not step.tool:
+    if not step.tool and re.search(r"\w", _AROUND.sub(" ", plain)) is None:
         return _content(steps[at - 1]) if at else []
     if asking and word_count(step.text) > _NOTE_WORDS:
         # Of a long text, what stands around the words: a sentence before, and what follows.
