@@ -114,7 +114,7 @@ class LookingBack(Memories):
         """What was asked to be remembered, then what the extractor finds."""
         extraction = self.extractor.extract(trajectory, timeout, check)
         return Hindsight(
-            lessons=[*remembered_lessons(trajectory), *extraction.lessons],
+            lessons=[*remembered_lessons(trajectory, check), *extraction.lessons],
             outcome=trajectory.outcome,
             format=trajectory.format,
             extractor=extraction.extractor,

@@ -37,7 +37,7 @@ class Rules:
     def extract(
         self, trajectory: Trajectory, timeout: float | None = None, check: Check = unwatched
     ) -> Extraction:
-        return Extraction(look_back(trajectory, check), EXTRACTOR, flags_of(trajectory))
+        return Extraction(look_back(trajectory, check), EXTRACTOR, flags_of(trajectory, check))
 
     def close(self) -> None:
         pass

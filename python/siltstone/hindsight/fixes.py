@@ -47,6 +47,7 @@ def find_fixes(run: Run) -> list[Fix]:
     found: list[Fix] = []
     seen: set[int] = set()
     for failing in run.actions:
+        run.check()
         if failing.number in seen or not run.failed(failing) or not _is_check(failing):
             continue
         same = _same_check(run, failing)
@@ -81,13 +82,14 @@ def fix_lessons(run: Run, found: list[Fix], *, whole: bool = True) -> list[Extra
 def cause_pieces(said: list[Piece], changes: list[Step], about: str, *, strict: bool = False) -> list[Piece]:
     """The sentence that states the cause of `about` most plainly; a doubt only at the change it led to."""
     best: tuple[float, int] | None = None
-    changed = [step.number for step in changes]
+    changed = {step.number for step in changes}
+    last = max(changed, default=0)
     wanted = content_words(about).union(*(content_words(action_piece(step).text) for step in changes))
     for index, piece in enumerate(said):
         weight: float = cause_weight(piece.text)
         if not weight or piece.step is None or (strict and weight < 3):
             continue
-        at_change = any(0 <= number - piece.step <= 1 for number in changed)
+        at_change = piece.step in changed or piece.step + 1 in changed
         if is_doubt(piece.text) and not at_change:
             continue
         shared = len(wanted & content_words(piece.text))
@@ -96,7 +98,7 @@ def cause_pieces(said: list[Piece], changes: list[Step], about: str, *, strict: 
         if shared < needed or (needed and is_plan(piece.text)):
             continue
         weight += min(1.5, 0.5 * shared)
-        weight += (1 if at_change else 0) + (0.5 if changed and piece.step > max(changed) else 0)
+        weight += (1 if at_change else 0) + (0.5 if changed and piece.step > last else 0)
         weight -= 1.5 if is_doubt(piece.text) else 0
         if fix_weight(piece.text) == 3:
             weight -= 1
@@ -148,7 +150,7 @@ def _lesson(run: Run, fix: Fix, until: int, *, with_goal: bool) -> ExtractedLess
     said = run.pieces_said(span)
     about = " ".join(piece.text for piece in problem)
     # What follows a slip of the pen explains the slip.
-    slips = [step.number + 1 for step in span if step.tool and run.failed(step) and not _is_check(step)]
+    slips = {step.number + 1 for step in span if step.tool and run.failed(step) and not _is_check(step)}
     explained = [piece for piece in said if piece.step not in slips]
     cause = cause_pieces(explained, fix.changes, about, strict=fix.retry)
     told = {piece.text for piece in cause}

@@ -55,6 +55,7 @@ def fold_run(run: Run) -> list[FoldedStep]:
     coarse = run.trajectory.format in _COARSE
     browsing = any(action_of(step) for step in run.steps)
     for step in run.steps:
+        run.check()
         action = None if coarse else action_of(step, browsing=browsing)
         if action is not None:
             episode.append((step, action))

@@ -8,7 +8,8 @@ from typing import Any
 
 from siltstone.hindsight.order_words import ORDERS, STANDING
 from siltstone.hindsight.screening import lowered, merged, windows
-from siltstone.model import Trajectory
+from siltstone.hindsight.watching import Check, seldom, unwatched
+from siltstone.model import Step, Trajectory
 
 TAG = "instruction-like-text"
 _MOST_FLAGS = 20
@@ -52,18 +53,19 @@ def _found(text: str, groups: _Groups, most: int) -> list[tuple[int, int]]:
     return found
 
 
-def flagged_steps(trajectory: Trajectory) -> list[int]:
-    """Numbers of the steps that hold instruction-like text, in order."""
-    return [
-        step.number
-        for step in trajectory.steps
-        if any(instruction_like(text) for text in (step.text, step.result, *_strings(step.arguments)))
-    ]
+def flagged_steps(trajectory: Trajectory, check: Check = unwatched) -> list[int]:
+    """Numbers of the steps that hold instruction-like text, in order. `check` is asked for each step."""
+
+    def flagged(step: Step) -> bool:
+        check()
+        return any(instruction_like(text) for text in (step.text, step.result, *_strings(step.arguments)))
+
+    return [step.number for step in trajectory.steps if flagged(step)]
 
 
-def flags_of(trajectory: Trajectory) -> list[str]:
+def flags_of(trajectory: Trajectory, check: Check = unwatched) -> list[str]:
     """What a reader of lessons should know of their log, such as ``instruction-like text in step 4``."""
-    numbers = flagged_steps(trajectory)
+    numbers = flagged_steps(trajectory, seldom(check))
     flags = [f"instruction-like text in step {number}" for number in numbers[:_MOST_FLAGS]]
     if len(numbers) > _MOST_FLAGS:
         flags.append(f"instruction-like text in {len(numbers) - _MOST_FLAGS} more steps")

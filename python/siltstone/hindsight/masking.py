@@ -14,6 +14,7 @@ from siltstone.hindsight.secrets import (
     secret_spans,
     told_secrets,
 )
+from siltstone.hindsight.watching import Check, unwatched
 from siltstone.model import ExtractedLesson, Trajectory
 
 MASK = "***"
@@ -30,13 +31,16 @@ _BREAKS = re.compile(r"\\n|[\r\n]+|(?<=[.!?;。！？；])\s*")
 class Masker:
     """Knows the secrets of one trajectory and keeps them out of what is shown."""
 
-    def __init__(self, trajectory: Trajectory) -> None:
+    def __init__(self, trajectory: Trajectory, check: Check = unwatched) -> None:
+        """`check` is asked for each text, now and later; what it raises ends the work."""
+        self._check = check
         values: set[str] = set()
         texts = [trajectory.goal]
         for step in trajectory.steps:
             values.update(value for value in named_secrets(step.arguments) if len(value) >= _LEAST)
             texts += [step.text, step.result, *strings(step.arguments)]
         for text in dict.fromkeys(texts):
+            check()
             for end in (
                 (text,) if len(text) <= 2 * _MAX_SCANNED else (text[:_MAX_SCANNED], text[-_MAX_SCANNED:])
             ):
@@ -93,6 +97,7 @@ class Masker:
     def _spans(self, text: str) -> list[tuple[int, int]]:
         if text in self._known:
             return self._known[text]
+        self._check()
         spans = secret_spans(text)
         for value in self._values:
             spans += self._where(value, text)

@@ -10,6 +10,7 @@ from siltstone.hindsight.actions import action_piece
 from siltstone.hindsight.instructions import instruction_like
 from siltstone.hindsight.masking import Masker
 from siltstone.hindsight.quoting import Piece, compose, sentences, word_count
+from siltstone.hindsight.watching import Check, seldom, unwatched
 from siltstone.model import ExtractedLesson, Lesson, Role, Step, Trajectory
 
 TAG = "remember"
@@ -61,14 +62,21 @@ def asks_to_remember(step: Step) -> bool:
     return step.remember or bool(_asking(step))
 
 
-def remembered_lessons(trajectory: Trajectory) -> list[ExtractedLesson]:
+def remembered_lessons(trajectory: Trajectory, check: Check = unwatched) -> list[ExtractedLesson]:
     """A note for each step that asks to be remembered, in order, at most the last 20, secrets masked.
 
     The note is what the step says, or, where it only says "remember this", what was said or done right
     before. Text that gives orders to a model is left out. The same trajectory always gives the same notes.
+    `check` is asked now and then; what it raises ends the work.
     """
-    asking = [i for i, step in enumerate(trajectory.steps) if asks_to_remember(step)][-_MOST_NOTES:]
-    masker = Masker(trajectory) if asking else None
+    check = seldom(check)
+
+    def asks(step: Step) -> bool:
+        check()
+        return asks_to_remember(step)
+
+    asking = [i for i, step in enumerate(trajectory.steps) if asks(step)][-_MOST_NOTES:]
+    masker = Masker(trajectory, check) if asking else None
     found: list[ExtractedLesson] = []
     for i in asking:
         assert masker is not None

@@ -44,23 +44,23 @@ class Run:
 
     def __init__(self, trajectory: Trajectory, check: Check = unwatched) -> None:
         """`check` is asked now and then; what it raises ends the work."""
-        self._check = seldom(check)
+        self.check = seldom(check)
         self.trajectory = trajectory
         self.steps = trajectory.steps
         self.outcome = trajectory.outcome
-        self.masker = Masker(trajectory)
+        self.masker = Masker(trajectory, self.check)
         self.actions = [step for step in self.steps if step.tool and not is_thinking(step)]
         self._failed = {step.number: self._judged(step) for step in self.steps}
-        self.flagged = set(flagged_steps(trajectory))
+        self.flagged = set(flagged_steps(trajectory, self.check))
         self._place = {step.number: place for place, step in enumerate(self.actions)}
         self._signatures = {step.number: self._signed(step) for step in self.actions}
 
     def _judged(self, step: Step) -> bool:
-        self._check()
+        self.check()
         return step.is_error or result_failed(step.result, reading=is_reading(step.tool, command_of(step)))
 
     def _signed(self, step: Step) -> frozenset[str]:
-        self._check()
+        self.check()
         return signature(step)
 
     @property
@@ -112,7 +112,7 @@ class Run:
 
     def said(self, step: Step) -> list[str]:
         """The sentences an agent said in a step, thoughts written through a thinking tool included."""
-        self._check()
+        self.check()
         if step.role is not Role.AGENT:
             return []
         found = sentences(step.text)

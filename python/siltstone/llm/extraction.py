@@ -87,7 +87,7 @@ class ModelExtractor:
             extraction = self._rules.extract(trajectory, None, check)
             extraction.flags.append(f"by the rules, not by {self.name}: {reason}")
             return extraction
-        flags = flags_of(trajectory)
+        flags = flags_of(trajectory, check)
         if checked.faults:
             # The faults repeat the model's words, which may be an order that it took from the log.
             flags.append(f"{len(checked.faults)} claims of the model dropped, as the log does not prove them")
