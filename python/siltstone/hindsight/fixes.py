@@ -12,7 +12,7 @@ from siltstone.hindsight.actions import (
     retry_piece,
 )
 from siltstone.hindsight.building import STATED, VERIFIED, build
-from siltstone.hindsight.failure import error_line, result_worked
+from siltstone.hindsight.failure import error_line
 from siltstone.hindsight.quoting import Piece, word_count
 from siltstone.hindsight.run import Run, content_words, is_success, program
 from siltstone.hindsight.signals import (
@@ -23,6 +23,7 @@ from siltstone.hindsight.signals import (
     is_plan,
     is_question,
 )
+from siltstone.hindsight.watching import Check, unwatched
 from siltstone.model import ExtractedLesson, Outcome, Step
 
 _RETRY_WITHIN = 6
@@ -79,13 +80,21 @@ def fix_lessons(run: Run, found: list[Fix], *, whole: bool = True) -> list[Extra
     return lessons
 
 
-def cause_pieces(said: list[Piece], changes: list[Step], about: str, *, strict: bool = False) -> list[Piece]:
+def cause_pieces(
+    said: list[Piece],
+    changes: list[Step],
+    about: str,
+    *,
+    strict: bool = False,
+    check: Check = unwatched,
+) -> list[Piece]:
     """The sentence that states the cause of `about` most plainly; a doubt only at the change it led to."""
     best: tuple[float, int] | None = None
     changed = {step.number for step in changes}
     last = max(changed, default=0)
     wanted = content_words(about).union(*(content_words(action_piece(step).text) for step in changes))
     for index, piece in enumerate(said):
+        check()
         weight: float = cause_weight(piece.text)
         if not weight or piece.step is None or (strict and weight < 3):
             continue
@@ -113,12 +122,15 @@ def cause_pieces(said: list[Piece], changes: list[Step], about: str, *, strict: 
     return chosen
 
 
-def fix_pieces(said: list[Piece], changes: list[Step], most: int = 2) -> list[Piece]:
+def fix_pieces(
+    said: list[Piece], changes: list[Step], most: int = 2, check: Check = unwatched
+) -> list[Piece]:
     """The sentences that say what was changed, the plainest first."""
     wanted = {word for step in changes for word in content_words(action_piece(step).text)}
     last = max((step.number for step in changes), default=0)
     weighed: list[tuple[float, int, Piece]] = []
     for piece in said:
+        check()
         weight: float = fix_weight(piece.text)
         if not weight or piece.step is None:
             continue
@@ -152,9 +164,9 @@ def _lesson(run: Run, fix: Fix, until: int, *, with_goal: bool) -> ExtractedLess
     # What follows a slip of the pen explains the slip.
     slips = {step.number + 1 for step in span if step.tool and run.failed(step) and not _is_check(step)}
     explained = [piece for piece in said if piece.step not in slips]
-    cause = cause_pieces(explained, fix.changes, about, strict=fix.retry)
+    cause = cause_pieces(explained, fix.changes, about, strict=fix.retry, check=run.check)
     told = {piece.text for piece in cause}
-    stated = [piece for piece in fix_pieces(said, fix.changes) if piece.text not in told]
+    stated = [piece for piece in fix_pieces(said, fix.changes, check=run.check) if piece.text not in told]
     main = max((change_strength(step) for step in fix.changes), default=0)
     edits = [step for step in fix.changes if change_strength(step) == main][-3:]
     followed = [
@@ -213,8 +225,8 @@ def _after_other_proof(run: Run, same: list[Step]) -> Fix | None:
     changes = run.changes_between(last_failing, run.last_number + 1)
     if not changes:
         return None
-    for step in run.actions:
-        if step.number > changes[0].number and not change_strength(step) and result_worked(step.result):
+    for step in run.after(changes[0]):
+        if run.proves(step):
             before = [change for change in changes if change.number < step.number]
             return Fix(same[0], before, step, same[0].number, step.number)
     if is_success(run.outcome) or says_solved(run):
@@ -252,7 +264,7 @@ def _without_failure(run: Run) -> Fix | None:
         for step in run.actions
         if step.number > changes[-1].number and not change_strength(step) and not run.failed(step)
     ]
-    proof = next((step for step in checks if result_worked(step.result)), None)
+    proof = next((step for step in checks if run.proves(step)), None)
     return Fix(None, changes, proof, run.steps[0].number, run.last_number)
 
 

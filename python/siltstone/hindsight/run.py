@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from siltstone.hindsight.actions import change_strength, command_of, is_answer, is_thinking, signature
-from siltstone.hindsight.failure import error_codes, is_reading, result_failed
+from siltstone.hindsight.failure import error_codes, is_reading, result_failed, result_worked
 from siltstone.hindsight.instructions import flagged_steps
 from siltstone.hindsight.masking import Masker
 from siltstone.hindsight.quoting import CJK, Piece, cut, is_chinese, sentences, window, word_count
@@ -51,6 +51,7 @@ class Run:
         self.masker = Masker(trajectory, self.check)
         self.actions = [step for step in self.steps if step.tool and not is_thinking(step)]
         self._failed = {step.number: self._judged(step) for step in self.steps}
+        self._proves: dict[int, bool] = {}
         self.flagged = set(flagged_steps(trajectory, self.check))
         self._place = {step.number: place for place, step in enumerate(self.actions)}
         self._signatures = {step.number: self._signed(step) for step in self.actions}
@@ -73,6 +74,14 @@ class Run:
 
     def signature(self, step: Step) -> frozenset[str]:
         return self._signatures[step.number]
+
+    def proves(self, action: Step) -> bool:
+        """Whether an action changed nothing and says in so many words that it worked."""
+        known = self._proves.get(action.number)
+        if known is None:
+            self.check()
+            known = self._proves[action.number] = not change_strength(action) and result_worked(action.result)
+        return known
 
     def after(self, action: Step) -> list[Step]:
         """The actions that follow an action."""
