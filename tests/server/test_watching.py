@@ -181,17 +181,25 @@ def test_a_call_without_a_message_is_refused(server: Server) -> None:
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
-def test_answers_that_nobody_takes_are_given_up(engine: Any, small: Server) -> None:
+def test_answers_that_nobody_takes_are_given_up_for_newer_ones(engine: Any) -> None:
     """Ten megabytes a call, one megabyte of room: each answer makes the server give up the one before."""
     check = METHODS["CheckStore"]
-    with grpc.insecure_channel(small.address) as channel:
+    engine.metrics = Metrics()
+    server = serve(engine, address="127.0.0.1:0", max_unread_bytes=1 << 20)
+    options = [("grpc.max_receive_message_length", -1)]
+    with grpc.insecure_channel(server.address, options=options) as channel:
         open_call = channel.unary_stream(check.path, request_serializer=check.request.SerializeToString)
         # Read as a stream, a message is not taken before it is asked for.
-        calls = [open_call(check.request()) for _ in range(3)]
-        wait_until(lambda: figure(engine.metrics, "siltstone_calls_given_up") >= 2)
+        first = open_call(check.request())
+        wait_until(lambda: figure(engine.metrics, "siltstone_unread_answer_bytes") > 10_000_000)
+        second = open_call(check.request())
+        wait_until(lambda: figure(engine.metrics, "siltstone_calls_given_up") == 1)
+        assert len(next(second)) > 10_000_000, "the newest is there for whoever takes it"
+        with pytest.raises(grpc.RpcError) as caught:
+            next(first)
+        assert caught.value.code() is grpc.StatusCode.CANCELLED
         wait_until(lambda: figure(engine.metrics, "siltstone_unread_answer_bytes") == 0)
-        for call in calls:
-            call.cancel()
+    server.stop()
 
 
 def test_logs_name_the_call_and_hold_nothing_of_it(client: Client, caplog: pytest.LogCaptureFixture) -> None:
