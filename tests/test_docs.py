@@ -127,8 +127,7 @@ def test_the_settings_of_the_readme_are_those_of_the_code() -> None:
 
 def test_what_the_readme_says_is_missing_is_what_is_missing() -> None:
     listed = re.search(r"<!-- not in this version -->(.*?)<!-- end -->", README, re.DOTALL)
-    assert listed
-    assert set(re.findall(r"`(\w+)`", listed[1])) == UNIMPLEMENTED
+    assert set(re.findall(r"`(\w+)`", listed[1]) if listed else []) == UNIMPLEMENTED
 
 
 def test_the_words_for_time_that_the_readme_names_give_a_window(mem: object) -> None:

@@ -672,9 +672,18 @@ class Api(ABC):
         report: ImportReport = self._call("ImportMemories", {"messages": messages})
         return report
 
-    def reembed(self, model: str, *, namespace: str | None = None) -> ReembedReport:
-        """Move memories to another embedding model."""
-        report: ReembedReport = self._call("ReembedMemories", _given(model=model, namespace=namespace))
+    def reembed(self, model: str, *, namespace: str | None = None, wait: bool = False) -> ReembedReport:
+        """Move memories to another embedding model, in the background: until all is ready the former serves.
+        Called again, it tells how far that is; with the model that a namespace has, it ends a move to
+        another.
+
+        Args:
+            model: as the setting embedding_model names it.
+            namespace: only this one; None: all but those whose vectors their callers bring.
+            wait: return when it is done, or the client's timeout is nearly up.
+        """
+        given = _given(model=model, namespace=namespace, wait=wait)
+        report: ReembedReport = self._call("ReembedMemories", given)
         return report
 
     def create_token(self, name: str, *, namespaces: Sequence[str], roles: Sequence[str]) -> Token:

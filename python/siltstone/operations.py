@@ -303,7 +303,7 @@ _ALL = [
 OPERATIONS: dict[str, Operation] = {operation.rpc: operation for operation in _ALL}
 
 # In the contract, not yet in the service: each answers UNIMPLEMENTED with its own name.
-UNIMPLEMENTED = frozenset({"ReembedMemories"})
+UNIMPLEMENTED: frozenset[str] = frozenset()
 
 
 def unimplemented(rpc: str) -> UnimplementedError:

@@ -121,6 +121,8 @@ def answers() -> dict[str, Any]:
             ],
             next_page_token="next",
         ),
+        "CreateBackup": r.Backup(name="20260501T080000000000Z-7", target="nightly", seq=7, new_bytes=9),
+        "ReembedMemories": r.ReembedReport(model="use-multilingual-v3-q6/1", memories=3),
         "CompactStore": r.CompactReport(bytes_before=8192, bytes_after=4096),
         "CreateToken": replace(token, secret="slt_t1_secret"),
         "ListTokens": r.ListTokensResponse(tokens=[token, replace(token, id="t2", revoke_time=TIME)]),

@@ -54,6 +54,8 @@ CLIENT_COMMANDS: list[tuple[list[str], str, Any]] = [
     (["audit", "queue"], "ListAuditQueue", answers()["ListAuditQueue"]),
     (["audit", "log"], "ListAuditEvents", answers()["ListAuditEvents"]),
     (["compact"], "CompactStore", answers()["CompactStore"]),
+    (["backup", "nightly"], "CreateBackup", answers()["CreateBackup"]),
+    (["reembed", "usem3"], "ReembedMemories", answers()["ReembedMemories"]),
     (
         ["token", "create", "ci", "--for", "团队/*", "--role", "WRITER"],
         "CreateToken",
@@ -63,9 +65,7 @@ CLIENT_COMMANDS: list[tuple[list[str], str, Any]] = [
     (["token", "revoke", "t1"], "RevokeToken", {}),
 ]
 
-UNIMPLEMENTED_COMMANDS = [
-    ["reembed", "usem3"],
-]
+UNIMPLEMENTED_COMMANDS = []
 
 
 def names(command: list[str]) -> str:

@@ -165,25 +165,16 @@ def test_texts_of_a_former_model_are_embedded_by_todays(mem: Local) -> None:
     before = now(mem)
 
     def move(writer: siltstone.store.Writer) -> None:
-        number = writer.namespace("n").number
-        writer.bind_model(number, mem.engine.embedder.model, embed(["x"]).shape[1], replace_model=True)
-        memory = writer.memory(id)
-        writer.put_memory(
-            siltstone.Memory(**{f: getattr(memory, f) for f in memory.__slots__} | {"content": "blue sea"}),
-            embed(["blue sea"]),
-            former="updated",
-        )
+        record, memory = writer.namespace("n"), writer.memory(id)
+        writer.start_move(record, "hashing", mem.engine.embedder.model, embed(["x"]).shape[1])
+        writer.put_next_vectors(memory, embed([memory.content]))
+        writer.finish_move(record.number)
 
     mem.engine.store.commit(move)
-    mem.engine.collections.reset(next(n.number for n in _namespaces(mem) if n.name == "n"))
+    mem.update(id, content="blue sea")
     [hit] = mem.search("lighthouse red", namespace="n", as_of=before, view="FULL").hits
     assert hit.memory.content == "the lighthouse is red"
     assert hit.cosine > 0.5
-
-
-def _namespaces(mem: Local) -> list[siltstone.store.NamespaceRecord]:
-    with mem.engine.store.read() as reader:
-        return reader.namespaces()
 
 
 @pytest.fixture
@@ -191,6 +182,11 @@ def small(tmp_path: Path) -> Iterator[Local]:
     settings = Settings(embedding_model="hashing", max_as_of_memories=3)
     with siltstone.open(tmp_path / "small", settings=settings) as opened:
         yield opened
+
+
+def _namespaces(mem: Local) -> list[siltstone.store.NamespaceRecord]:
+    with mem.engine.store.read() as reader:
+        return reader.namespaces()
 
 
 def test_a_namespace_above_the_limit_is_refused_by_name(small: Local) -> None:

@@ -1,4 +1,5 @@
 import time
+from dataclasses import replace
 
 import pytest
 from siltstone.errors import AlreadyExistsError, FailedPreconditionError, InvalidArgumentError, NotFoundError
@@ -168,15 +169,35 @@ def test_a_model_without_a_name_or_with_an_impossible_dimension_is_refused(store
         store.commit(lambda w: w.bind_model(2, model, dimension))
 
 
-def test_moving_to_another_model_takes_old_vectors_out_of_the_index_until_they_are_new(store, vectors):
+def test_vectors_of_another_model_gather_unseen_and_are_the_namespaces_at_once(store, vectors, applied):
     memory = store.commit(lambda w: w.put_memory(Memory(content="x"), vectors()))
-    store.commit(lambda w: w.bind_model(1, "new", 8, replace_model=True))
+    store.commit(lambda w: w.start_move(w.namespace("default"), "name", "new", 8))
+    assert store.commit(lambda w: w.put_next_vectors(memory, vectors(1, 2, dimension=8)))
     with store.read() as reader:
-        assert list(reader.scan_records(1)) == []
         assert reader.vectors(memory.id).shape == (1, 4)
-        (change,) = reader.changes(1, 0)
-        assert (len(change.puts), len(change.removes)) == (0, 1)
-    stored = store.commit(lambda w: w.put_memory(memory, vectors(dimension=8)))
-    assert (stored.embedding_model, stored.embedding_dimension) == ("new", 8)
+        assert reader.without_next_vectors(1, limit=9) == ([], "")
+    store.commit(lambda w: w.finish_move(1))
+    assert (applied[-1].generation, applied[-1].puts) == (1, [])
     with store.read() as reader:
-        assert len(list(reader.scan_records(1))) == 1
+        assert reader.vectors(memory.id).shape == (2, 8)
+        assert [len(packed) for _, packed in reader.scan_records(1)] == [2 * 8 * 4]
+        moved = reader.memory(memory.id)
+        assert (moved.embedding_model, moved.embedding_dimension, moved.revision) == ("new", 8, 1)
+        assert [m.embedding_model for m in reader.scan_memories(1)] == ["new"]
+        (change,) = [c for c in reader.changes(1, 0) if c.puts]
+        assert (change.generation, len(change.puts[0][1])) == (1, 2 * 8 * 4)
+    assert store.commit(lambda w: w.clear_other_vectors(1, 1))
+    assert not store.commit(lambda w: w.clear_other_vectors(1, 1))
+    with store.read() as reader:
+        assert reader.entries()["vectors"] == 0
+
+
+def test_a_text_that_changes_while_its_namespace_moves_has_no_stale_vectors(store, vectors):
+    memory = store.commit(lambda w: w.put_memory(Memory(content="x"), vectors()))
+    store.commit(lambda w: w.start_move(w.namespace("default"), "name", "new", 8))
+    store.commit(lambda w: w.put_next_vectors(memory, vectors(dimension=8)))
+    changed = replace(memory, content="y")
+    store.commit(lambda w: w.put_memory(changed, vectors(2), former="updated"))
+    assert not store.commit(lambda w: w.put_next_vectors(memory, vectors(dimension=8)))
+    with store.read() as reader:
+        assert [m.content for m in reader.without_next_vectors(1, limit=9)[0]] == ["y"]

@@ -1,10 +1,14 @@
 """Administration: `siltstone namespaces`, `stats`, `check`, `compact`, `export`, `token` and their like."""
 
+import time
+
 from siltstone.cli.backups import progress
 from siltstone.cli.context import Context, given
 from siltstone.cli.output import one_line, pairs, table
 from siltstone.cli.parser import Commands, UsageError
 from siltstone.data import to_data
+
+_POLLED_EVERY_S = 0.5  # while it re-embeds
 
 
 def add(commands: Commands) -> None:
@@ -36,6 +40,8 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--all", action="store_true", help="in every namespace, the default without --namespace"
     )
+
+    parser.add_argument("--no-wait", action="store_true", help="leave it to the server to go on")
 
     tokens = commands.group("token", "access tokens")
     parser = tokens.add("create", "make a token; its secret is shown once", run_token_create)
@@ -148,8 +154,14 @@ def run_import(context: Context) -> int:
 
 
 def run_reembed(context: Context) -> int:
+    args, show = context.args, progress(context, "moved_so_far")
     with context.api() as api:
-        report = api.reembed(context.args.model, namespace=_one_namespace(context))
+        report = api.reembed(args.model, namespace=_one_namespace(context))
+        while report.namespaces_remaining and not args.no_wait:
+            if show is not None:
+                show(report.memories)
+            time.sleep(_POLLED_EVERY_S)
+            report = api.reembed(args.model, namespace=_one_namespace(context))
     counts = {"memories": report.memories, "model": one_line(report.model), "remaining": report.remaining}
     context.show(report, lambda: context.text("reembedded", **counts))
     return 0

@@ -55,6 +55,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Backup {name} at {target}: {bytes} bytes, {new} of them new.",
         "备份 {name} 位于 {target}：{bytes} 字节，其中新增 {new} 字节。",
     ),
+    "moved_so_far": ("{count} memories", "{count} 条记忆"),
     "bytes_so_far": ("{count} bytes", "{count} 字节"),
     "no_backups": ("There are no backups at {target}.", "{target} 中没有备份。"),
     "backup_whole": (

@@ -28,6 +28,7 @@ _BELOW_ALL_COMMITS = -(2**62)
 _CHUNK = 1000  # memories handed to the core at a time while rebuilding
 _SNAPSHOT_AFTER = 10_000  # commits applied since the last snapshot that make a new one worth its writing
 _SNAPSHOT_EVERY_S = 30.0
+_NEXT = "next"  # directory of indexes of models that namespaces are being moved to
 _LOADS = 5  # tries: a collection may be reset while it is loaded
 _FEW = 64  # memories of a collection that is not saved when it leaves memory
 _FEW_SAVED_AT_CLOSE = (
@@ -50,6 +51,7 @@ class Collections:
         self._building: dict[int, IndexProgress] = {}
         self._store: Store | None = None
         self._ready: dict[int, int] = {}  # namespace number → seq of its snapshot on disk
+        self._generations: dict[int, int] = {}  # namespace number → of the vectors in its collection
         self._births: dict[int, int] = {}  # namespace number → when it was made, for `_Label`
         self._apply_lock = threading.Lock()  # held by whoever changes collections
         self._load_locks: dict[int, threading.Lock] = {}
@@ -70,12 +72,17 @@ class Collections:
                         label is None
                         or record is None
                         or label.birth != to_microseconds(record.create_time)
+                        or label.generation != record.generation
                         or label.seq > reader.seq
                     ):
                         try:
                             file.unlink(missing_ok=True)
                         except OSError as error:
                             log.warning("%s cannot be deleted: %s", file, error)
+            for path in (self._directory / _NEXT).glob("*.label"):
+                record = reader.numbered(int(path.stem)) if path.stem.isdecimal() else None
+                if record is not None:  # moved, perhaps, and stopped before its new index was taken over
+                    self._adopt(record.number, record.generation)
         self._keeper.start()
 
     @contextmanager
@@ -88,8 +95,14 @@ class Collections:
     def ready(self, namespace: NamespaceRecord) -> bool:
         """Make the namespace searchable. False when nothing was ever written to it, or it was deleted. Unless
         it is `held` it may leave memory at any time, as if it had been reset."""
-        self.budget.use(namespace.number)
-        if namespace.number in self._ready:
+        number = namespace.number
+        self.budget.use(number)
+        if self._generations.get(number) != namespace.generation:
+            if self._generations.get(number, 0) > namespace.generation:
+                raise KeyError(number)  # moved to another model since the caller looked
+            with self._apply_lock:
+                self._adopt(number, namespace.generation)
+        if number in self._ready:
             return True
         if not namespace.embedding_dimension or not self._loaded(namespace):
             self.budget.gone(namespace.number)
@@ -109,7 +122,11 @@ class Collections:
                 try:
                     self._load(namespace)
                 except KeyError:
+                    self._refuse_when_moved(namespace)
                     continue  # reset or deleted meanwhile: the store tells which
+                except ValueError:  # vectors of another dimension
+                    self._refuse_when_moved(namespace)
+                    raise
                 except NotFoundError:
                     # Deleted. The applier may have been told so before there was a collection to drop.
                     with self._apply_lock:
@@ -127,17 +144,40 @@ class Collections:
             for change in _together(changes):
                 if change.deleted:
                     self._forget(change.namespace)
-                elif change.namespace in self._ready:
+                    continue
+                self._adopt(change.namespace, change.generation)
+                if change.namespace in self._ready:
                     try:
                         self.index.apply(change.namespace, change.seq, change.puts, change.removes)
                     except Exception:
                         log.exception("index of namespace %d refused commit %d", change.namespace, change.seq)
                         self._drop(change.namespace)
 
+    def generation(self, number: int) -> int:
+        """Of the vectors that are searched. Who embedded for another has asked in vain."""
+        return self._generations.get(number, 0)
+
+    def prepare(self, namespace: NamespaceRecord) -> None:
+        """Make the index of the model that the namespace is being moved to, beside the one that serves."""
+        assert self._store is not None
+        number = namespace.number
+        _clear(self._directory / _NEXT, number)
+        index = Index(str(self._directory / _NEXT))
+        index.create(number, namespace.next_dimension, _BELOW_ALL_COMMITS)
+        with self._store.read() as reader:
+            seq = reader.seq
+            for i, chunk in enumerate(_chunks(reader.scan_next_records(number), _CHUNK), start=1):
+                index.apply(number, _BELOW_ALL_COMMITS + i, chunk, [])
+        index.apply(number, seq, [], [])
+        index.snapshot(number)
+        label = _Label(to_microseconds(namespace.create_time), seq, namespace.generation + 1)
+        _write_label(self._directory / _NEXT, number, label)
+
     def reset(self, number: int) -> None:
         """Forget a collection and its snapshot; it is rebuilt when next needed."""
         with self._apply_lock:
             self._drop(number)
+            _clear(self._directory / _NEXT, number)
 
     def statuses(self) -> dict[int, CollectionStatus]:
         """Those in memory, by number; their sizes are noted."""
@@ -173,16 +213,17 @@ class Collections:
             seq = self._build(other, namespace)
             # The index may lag behind the store by what the applier has in hand: it waits here meanwhile.
             with self.held([namespace]), self._apply_lock, self._store.read() as reader:
-                if number not in self._ready:
-                    return True  # deleted, or reset and to be rebuilt
+                record = reader.numbered(number)
+                if number not in self._ready or record is None or record.generation != namespace.generation:
+                    return True  # deleted, moved to another model, or reset and to be rebuilt
                 current = self.index.status(number).applied_seq
                 return (
                     _catch_up(reader, other, number, seq)
                     and _catch_up(reader, self.index, number, current)
                     and self.index.digest(number) == other.digest(number)
                 )
-        except NotFoundError:
-            return True  # deleted meanwhile
+        except (KeyError, NotFoundError):
+            return True  # deleted, or moved to another model meanwhile
 
     def close(self) -> None:
         """Save what changed since its last snapshot; of those with few memories the first ones."""
@@ -205,7 +246,8 @@ class Collections:
         except OSError:
             log.exception("the snapshot of namespace %d cannot be read; its index is rebuilt", number)
             applied = None
-        if applied is None or _read_label(self._directory, number) != _Label(birth, applied):
+        label = _Label(birth, -1 if applied is None else applied, namespace.generation)
+        if applied is None or _read_label(self._directory, number) != label:
             current = False
         else:
             with self._store.read() as reader:
@@ -221,11 +263,23 @@ class Collections:
         with self._apply_lock:
             # Commits that came meanwhile; the applier waits here, so none is missed between the two.
             with self._store.read() as reader:
+                record = reader.numbered(number)
+                if record is not None and record.generation != namespace.generation:
+                    self._adopt(number, record.generation)  # what was loaded may hold vectors of both models
+                    raise KeyError(number)
                 if not _catch_up(reader, self.index, number, self.index.status(number).applied_seq):
                     raise RuntimeError(f"the change log ends before the rebuilt index of namespace {number}")
             self._births[number] = birth
             self._ready[number] = -1 if applied is None else applied
             self.budget.measured(number, self.index.status(number).bytes)
+
+    def _refuse_when_moved(self, namespace: NamespaceRecord) -> None:
+        """KeyError when the namespace has another model than the caller looked at."""
+        assert self._store is not None
+        with self._store.read() as reader:
+            record = reader.numbered(namespace.number)
+        if record is not None and record.generation != namespace.generation:
+            raise KeyError(namespace.number)
 
     def _build(self, index: Index, namespace: NamespaceRecord, progress: IndexProgress | None = None) -> int:
         """Make a collection from the store; the commit it stands at."""
@@ -256,6 +310,24 @@ class Collections:
             index.apply(number, seq, [], [])
         return seq
 
+    def _adopt(self, number: int, generation: int) -> None:
+        """The namespace has vectors of this generation from now on. Where that is news, the index made for
+        them takes the place of the former."""
+        known = self._generations.get(number)
+        if known is not None and known >= generation:
+            return
+        self._generations[number] = generation  # first: who searches meanwhile sees that it asked in vain
+        made = _read_label(self._directory / _NEXT, number) if generation else None
+        if known is None and (made is None or made.generation != generation):
+            return
+        self._drop(number)
+        try:
+            # The label last, since a snapshot without it is not used.
+            for file in sorted((self._directory / _NEXT).glob(f"{number}.*"), key=_is_label):
+                file.replace(self._directory / file.name)
+        except OSError as error:
+            log.warning("the new index of namespace %d cannot be taken over: %s", number, error)
+
     def _drop(self, number: int) -> None:
         """Never fails: what cannot be deleted is no reason to refuse a commit or a search."""
         self._ready.pop(number, None)
@@ -274,6 +346,7 @@ class Collections:
         """The namespace is gone for good: so is all that is known of it here."""
         self._drop(number)
         self._births.pop(number, None)
+        self._generations.pop(number, None)
         self._load_locks.pop(number, None)
 
     def _make_room(self) -> None:
@@ -323,7 +396,8 @@ class Collections:
                     if number in self._ready:
                         # Labelled last: a crash in between leaves a snapshot without its label, which is not
                         # used.
-                        _write_label(self._directory, number, _Label(self._births[number], applied))
+                        label = _Label(self._births[number], applied, self.generation(number))
+                        _write_label(self._directory, number, label)
                         self._ready[number] = applied
         except KeyError:
             pass  # dropped meanwhile
@@ -339,6 +413,7 @@ class _Label:
 
     birth: int  # when the namespace was made, µs: unique in a store, and never the same in two
     seq: int  # the snapshot's
+    generation: int = 0  # of its vectors
 
 
 def _label_path(directory: Path, number: int) -> Path:
@@ -346,16 +421,26 @@ def _label_path(directory: Path, number: int) -> Path:
 
 
 def _write_label(directory: Path, number: int, label: _Label) -> None:
-    _label_path(directory, number).write_text(f"{label.birth} {label.seq}")
+    text = f"{label.birth} {label.seq} {label.generation}"
+    _label_path(directory, number).write_text(text)
 
 
 def _read_label(directory: Path, number: int) -> _Label | None:
     """None where it is missing or cannot be read: the snapshot is rebuilt then."""
     try:
-        birth, seq = _label_path(directory, number).read_text().split()
-        return _Label(int(birth), int(seq))
-    except (OSError, ValueError):
+        return _Label(*map(int, _label_path(directory, number).read_text().split()))
+    except (OSError, ValueError, TypeError):
         return None
+
+
+def _is_label(file: Path) -> bool:
+    return file.suffix == ".label"
+
+
+def _clear(directory: Path, number: int) -> None:
+    """Labels first, since a snapshot without its label is not used."""
+    for file in sorted(directory.glob(f"{number}.*"), key=_is_label, reverse=True):
+        file.unlink(missing_ok=True)
 
 
 def _catch_up(reader: Reader, index: Index, number: int, after_seq: int) -> bool:
@@ -374,7 +459,8 @@ def _together(changes: Sequence[Change]) -> Iterator[Change]:
     current: dict[int, Change] = {}
     for change in changes:
         before = current.get(change.namespace)
-        if before is None or before.deleted or change.deleted or change.removes:
+        moved = before is not None and before.generation != change.generation
+        if before is None or before.deleted or change.deleted or change.removes or moved:
             if before is not None:
                 yield before
             current[change.namespace] = change

@@ -16,6 +16,7 @@ from siltstone.model import Action, Memory, MemoryDraft, OnDuplicate, Related, S
 from siltstone.model.requests import WriteMemoriesResponse
 from siltstone.store import NamespaceRecord, Writer
 
+MOVED = "EMBEDDING_MODEL_MOVED"  # reason: think again, with the model that the namespace has now
 CALLER_MODEL = "caller"  # the model id of namespaces whose vectors the writers bring
 _JUDGED = 4  # newest memories that a draft's text is held against here: others wait for this transaction
 
@@ -53,16 +54,16 @@ class WriteOperation:
             model = self.model or CALLER_MODEL
             writer.bind_model(namespace.number, model, dimension)
             namespace = replace(namespace, embedding_model=model, embedding_dimension=dimension)
-        for i, thought in enumerate(self.thoughts):
-            if thought.vectors.shape[1] != namespace.embedding_dimension:
-                raise dimension_mismatch(thought.vectors.shape[1], namespace, f"drafts[{i}].vector")
         if self.model and namespace.embedding_model != self.model:
             raise FailedPreconditionError(
                 f"namespace: {self.namespace!r} was bound to {namespace.embedding_model!r} meanwhile, "
                 f"these vectors are of {self.model!r}; try again",
-                reason="EMBEDDING_MODEL_MISMATCH",
+                reason=MOVED,
                 field="namespace",
             )
+        for i, thought in enumerate(self.thoughts):
+            if thought.vectors.shape[1] != namespace.embedding_dimension:
+                raise dimension_mismatch(thought.vectors.shape[1], namespace, f"drafts[{i}].vector")
         return namespace
 
     def _write(

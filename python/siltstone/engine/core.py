@@ -14,6 +14,7 @@ from siltstone.data import from_data, to_data
 from siltstone.embed import Embedder, Vectors
 from siltstone.engine.call import OWNER, Call
 from siltstone.engine.collections import Collections
+from siltstone.engine.embedders import Embedders
 from siltstone.engine.figures import figures_of
 from siltstone.engine.validate import check_label, check_namespace
 from siltstone.errors import (
@@ -38,11 +39,12 @@ class Core:
     """The store (truth), the collections (derived), the embedding model and the settings."""
 
     def __init__(
-        self, store: Store, collections: Collections, embedder: Embedder, settings: Settings
+        self, store: Store, collections: Collections, embedders: Embedders, settings: Settings
     ) -> None:
         self.store = store
         self.collections = collections
-        self.embedder = embedder
+        self.embedders = embedders
+        self.embedder = embedders.default
         self.settings = settings
         self.metrics = Metrics()
         self.metrics.ask("engine", lambda: figures_of(store, collections))
@@ -96,14 +98,14 @@ class Core:
                     return
         self.store.show(task_id, memory_ids)
 
-    def embed_passages(self, texts: list[str], call: Call) -> Vectors:
+    def embed_passages(self, texts: list[str], call: Call, embedder: Embedder) -> Vectors:
         """Vectors of texts to be found, float32 (n, dimension). DeadlineExceededError as soon as nobody waits
         for them any more: nothing is written then."""
         parts = []
         for start in range(0, len(texts), EMBEDDED_AT_ONCE):
             call.remaining()
             with self.part("embed"):
-                parts.append(self.embedder.embed_passages(texts[start : start + EMBEDDED_AT_ONCE]))
+                parts.append(embedder.embed_passages(texts[start : start + EMBEDDED_AT_ONCE]))
         return np.concatenate(parts)
 
     def ask_index(self, namespace: str, question: Callable[[int], T], nothing: T) -> T:

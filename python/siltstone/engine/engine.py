@@ -1,9 +1,9 @@
 """The engine: opens a data directory and answers every operation of `siltstone.operations`.
 
 Its chapters stand on one another: core ← writing ← searching ← memories ← looking_back ← tasks ← admin ←
-erasing ← verifying ← auditing ← backing_up ← token_keeping ← exporting ← importing; before each operation
-stands the guard. Each operation has one rhythm: decode → think without locks → one transaction → one apply →
-encode.
+erasing ← verifying ← auditing ← backing_up ← token_keeping ← exporting ← importing ← reembedding; before each
+operation stands the guard. Each operation has one rhythm: decode → think without locks → one transaction →
+one apply → encode.
 """
 
 import logging
@@ -15,11 +15,13 @@ from siltstone.embed import Embedder, open_embedder
 from siltstone.engine.backups import BackupKeeper
 from siltstone.engine.call import Call
 from siltstone.engine.collections import Collections
+from siltstone.engine.embedders import Embedders
 from siltstone.engine.guard import guarded
-from siltstone.engine.importing import Importing
 from siltstone.engine.jobs import JobRunner
+from siltstone.engine.mover import Mover
 from siltstone.engine.past import PastIndex
 from siltstone.engine.ranking import Ranking
+from siltstone.engine.reembedding import Reembedding
 from siltstone.engine.sweeper import Sweeper
 from siltstone.engine.task_keeper import TaskKeeper
 from siltstone.engine.tokens import TokenBook
@@ -34,7 +36,7 @@ TASKS_EVERY_S = 60.0  # between rounds of the task keeper
 
 
 @guarded
-class Engine(Importing):
+class Engine(Reembedding):
     """Every operation takes its request and a `Call`, and returns its response. Safe for many threads."""
 
     @classmethod
@@ -46,21 +48,25 @@ class Engine(Importing):
                 model does not load.
         """
         settings = settings or Settings()
-        embedder = open_embedder(
-            settings.embedding_model,
-            base_url=settings.embedding_base_url,
-            api_key=settings.embedding_api_key,
-            dimension=settings.embedding_dimension,
-            background=settings.embedding_background,
-            merge_threshold=settings.embedding_merge_threshold,
-        )
+
+        def open_one(name: str) -> Embedder:
+            return open_embedder(
+                name,
+                base_url=settings.embedding_base_url,
+                api_key=settings.embedding_api_key,
+                dimension=settings.embedding_dimension if name == settings.embedding_model else None,
+                background=settings.embedding_background,
+                merge_threshold=settings.embedding_merge_threshold,
+            )
+
+        embedders = Embedders(open_one(settings.embedding_model), open_one)
         try:
-            return cls(Path(path), embedder, settings)
+            return cls(Path(path), embedders, settings)
         except BaseException:
-            embedder.close()
+            embedders.close()
             raise
 
-    def __init__(self, path: Path, embedder: Embedder, settings: Settings) -> None:
+    def __init__(self, path: Path, embedders: Embedders, settings: Settings) -> None:
         extractor = open_extractor(settings)
         reranker = open_reranker(settings)
         try:
@@ -80,11 +86,11 @@ class Engine(Importing):
             max_namespaces=settings.max_namespaces,
             max_memories=settings.max_memories,
         )
-        super().__init__(store, collections, embedder, settings)
+        super().__init__(store, collections, embedders, settings)
         self.tokens = TokenBook(store)
         self.extractor = extractor
-        self.past = PastIndex(store, embedder, settings.max_as_of_memories)
-        self.ranking = Ranking(store, embedder, reranker)
+        self.past = PastIndex(store, self.embedders, settings.max_as_of_memories)
+        self.ranking = Ranking(store, self.embedders, reranker)
         self.sweeper = Sweeper(
             store, grace=timedelta(days=settings.expired_grace_days), every=settings.sweep_every_s
         )
@@ -95,6 +101,7 @@ class Engine(Importing):
         self.backups = BackupKeeper(
             store, settings.backup_targets, every=settings.backup_every, keep=settings.backup_keep
         )
+        self.mover = Mover(store, collections, embedders)
         try:
             collections.start(store)
             try:
@@ -106,6 +113,7 @@ class Engine(Importing):
             self.sweeper.start()
             self.task_keeper.start()
             self.backups.start()
+            self.mover.start()
         except BaseException:
             store.close()  # or its lock stays held for as long as this process lives
             raise
@@ -113,6 +121,7 @@ class Engine(Importing):
     def close(self) -> None:
         """End what runs, save the index, release the directory. Nothing acknowledged is lost without it."""
         self.backups.close()
+        self.mover.close()
         self.sweeper.close()
         self.task_keeper.close()
         self.jobs.close()
@@ -120,4 +129,4 @@ class Engine(Importing):
         self.collections.close()
         self.store.close()
         self.ranking.close()
-        self.embedder.close()
+        self.embedders.close()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from siltstone.embed import Embedder
 from siltstone.embed.passages import embedded_texts
 from siltstone.engine.call import Call
 from siltstone.engine.committing import CALLER_MODEL, dimension_mismatch
@@ -211,32 +212,33 @@ class Importing(Exporting):
             there = {p.line for p in planned if reader.memory(p.row.memory.id) is not None}
         fit: dict[int, _Planned] = {}
         problems: dict[int, str] = {}
-        to_embed: list[tuple[_Planned, list[str]]] = []
+        to_embed: dict[str, tuple[Embedder, list[tuple[_Planned, list[str]]]]] = {}
         for p in planned:
             memory, given = p.row.memory, p.row.vectors
             namespace = namespaces[memory.namespace]
+            embedder = self.embedders.of(namespace)
             model = self._model_for(namespace, memory)
             p = replace(p, model=model, vectors=None)
             if given is not None and len(given) and memory.embedding_model == model:
                 p.vectors = given
             elif p.line in there:
                 p.vectors = None  # it is not written again
-            elif model == self.embedder.model:
-                texts = embedded_texts(memory.content, memory.lesson, self.embedder.passage_tokens)
+            elif model == embedder.model:
                 p.embedded = True
-                to_embed.append((p, texts))
+                texts = embedded_texts(memory.content, memory.lesson, embedder.passage_tokens)
+                to_embed.setdefault(model, (embedder, []))[1].append((p, texts))
             else:
                 problems[p.line] = (
                     f"memory.embedding_model: namespace {memory.namespace!r} has vectors of {model!r} here, "
                     f"this row of {memory.embedding_model or 'none'!r}, and the service runs "
-                    f"{self.embedder.model!r}"
+                    f"{embedder.model!r}"
                 )
                 continue
             fit[p.line] = p
-        if to_embed:
-            vectors = self.embed_passages([text for _, texts in to_embed for text in texts], call)
+        for embedder, asking in to_embed.values():
+            vectors = self.embed_passages([text for _, texts in asking for text in texts], call, embedder)
             at = 0
-            for p, texts in to_embed:
+            for p, texts in asking:
                 p.vectors, at = vectors[at : at + len(texts)], at + len(texts)
         return fit, problems
 

@@ -9,6 +9,7 @@ from siltstone.embed.passages import embedded_texts
 from siltstone.engine import filters
 from siltstone.engine.budget import fit_memories
 from siltstone.engine.call import Call
+from siltstone.engine.committing import MOVED
 from siltstone.engine.core import found, known_namespace
 from siltstone.engine.pages import decode_token, encode_token
 from siltstone.engine.screening import TEXTS, Policy
@@ -36,6 +37,7 @@ from siltstone.errors import (
     FailedPreconditionError,
     NotFoundError,
     PermissionDeniedError,
+    UnavailableError,
 )
 from siltstone.model import Filter, ForgetResult, Memory, Trace
 from siltstone.model.requests import (
@@ -120,13 +122,18 @@ class Memories(Searching):
         answer: Memory | None = self.answered("UpdateMemory", request, call)
         if answer is not None:
             return answer
-        vectors = self._updated_vectors(id, changes, call)
+        vectors, model = self._updated_vectors(id, changes, call)
         with self.store.read() as reader:
             foreseen = replace(_current(reader, id), **changes)
         flags = policy.flags_of(foreseen) if changes.keys() & TEXTS else foreseen.flags
 
         def operation(writer: Writer) -> Memory:
             old = _current(writer, id)
+            if vectors is not None and old.embedding_model != model:
+                raise UnavailableError(
+                    f"the namespace of {id} was moved to another embedding model meanwhile; try again",
+                    reason=MOVED,
+                )
             check_revision(request.revision, old.revision, id)
             if changes.get("confidence", 0.0) > old.confidence and "auditor" not in call.roles:
                 raise PermissionDeniedError(
@@ -169,21 +176,23 @@ class Memories(Searching):
             kept["original_bytes"] = 0
         return kept
 
-    def _updated_vectors(self, id: str, changes: dict[str, object], call: Call) -> Vector | None:
+    def _updated_vectors(self, id: str, changes: dict[str, object], call: Call) -> tuple[Vector | None, str]:
+        """What the memory's vectors become, None where they stay; and the model that made them."""
         if not changes.keys() & {"content", "lesson"}:
-            return None
+            return None, ""
         with self.store.read() as reader:
             memory = _current(reader, id)
             namespace = known_namespace(reader, memory.namespace)
         changed = replace(memory, **changes)  # type: ignore[arg-type]  # checked, field by field of the mask
-        limit = self.embedder.passage_tokens
+        embedder = self.embedders.of(namespace)
+        limit = embedder.passage_tokens
         texts = embedded_texts(changed.content, changed.lesson, limit)
         if texts == embedded_texts(memory.content, memory.lesson, limit):
-            return None
-        if "content" not in changes and namespace.embedding_model != self.embedder.model:
-            return None  # the vector is the caller's, and stands for the content
+            return None, ""
+        if "content" not in changes and namespace.embedding_model != embedder.model:
+            return None, ""  # the vector is the caller's, and stands for the content
         self.check_model(namespace.embedding_model, namespace, "content")
-        return self.embed_passages(texts, call)
+        return self.embed_passages(texts, call, embedder), namespace.embedding_model
 
     def check_forget(self, request: ForgetMemoriesRequest) -> None:
         if bool(request.ids) == (request.filter is not None):

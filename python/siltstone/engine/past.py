@@ -17,9 +17,9 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from siltstone.embed import Embedder
 from siltstone.embed.passages import embedded_texts
 from siltstone.engine.call import Call
+from siltstone.engine.embedders import Embedders
 from siltstone.engine.ranking import Answer
 from siltstone.errors import DeadlineExceededError, FailedPreconditionError, ResourceExhaustedError
 from siltstone.model import Memory
@@ -42,13 +42,13 @@ class _Collection:
 class PastIndex:
     """Collections of namespaces as they stood. Searches take turns: a collection is built within one."""
 
-    def __init__(self, store: Store, embedder: Embedder, most_memories: int) -> None:
+    def __init__(self, store: Store, embedders: Embedders, most_memories: int) -> None:
         self._index = Index(None)
         self._store = store
-        self._embedder = embedder
+        self._embedders = embedders
         self._most = most_memories
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[int, datetime], _Collection] = OrderedDict()  # least recent first
+        self._kept: OrderedDict[tuple[int, int, datetime], _Collection] = OrderedDict()  # least recent first
         self._made = 0
 
     def search(
@@ -76,7 +76,7 @@ class PastIndex:
         return Answer(output, self._index, searched)
 
     def _ready(self, namespace: NamespaceRecord, as_of: datetime, call: Call) -> _Collection:
-        key = namespace.number, as_of
+        key = namespace.number, namespace.generation, as_of
         collection = self._kept.get(key)
         if collection is not None and not self._catch_up(collection, namespace, as_of):
             self._index.drop(self._kept.pop(key).number)
@@ -151,17 +151,18 @@ class PastIndex:
 
     def _embed(self, record: bytes, namespace: NamespaceRecord) -> bytes:
         """Vectors for a text whose own were made by a former model."""
-        if namespace.embedding_model != self._embedder.model:
+        embedder = self._embedders.of(namespace)
+        if namespace.embedding_model != embedder.model:
             raise FailedPreconditionError(
                 f"as_of: the namespace {namespace.name!r} was moved to another embedding model since, and "
                 f"{namespace.embedding_model!r}, which could embed its former texts, is not the one that "
-                f"runs ({self._embedder.model!r}); start the service with it",
+                f"runs ({embedder.model!r}); start the service with it",
                 reason="EMBEDDING_MODEL_MISMATCH",
                 field="as_of",
             )
         memory = records.decode(record, Memory)
-        texts = embedded_texts(memory.content, memory.lesson, self._embedder.passage_tokens)
-        vectors = self._embedder.embed_passages(texts)
+        texts = embedded_texts(memory.content, memory.lesson, embedder.passage_tokens)
+        vectors = embedder.embed_passages(texts)
         return np.ascontiguousarray(vectors, dtype="<f4").tobytes()
 
     def _trim(self) -> None:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from siltstone import rust_core
-from siltstone.embed import Embedder
 from siltstone.embed.passages import split_passages
 from siltstone.engine.call import Call
 from siltstone.engine.choosing import MOST_DIVERSE, Matrix, choose, near_cosine
 from siltstone.engine.conflicts import newer_first
+from siltstone.engine.embedders import Embedders
 from siltstone.model import Explanation, Hit, Memory, SearchRequest, SearchResult, View
 from siltstone.rerank import Reranker, RerankError
 from siltstone.store import NamespaceRecord, Past, Reader, Store
@@ -41,9 +41,9 @@ class _Found:
 
 
 class Ranking:
-    def __init__(self, store: Store, embedder: Embedder, reranker: Reranker | None) -> None:
+    def __init__(self, store: Store, embedders: Embedders, reranker: Reranker | None) -> None:
         self._store = store
-        self._embedder = embedder
+        self._embedders = embedders
         self._reranker = reranker
 
     def close(self) -> None:
@@ -99,8 +99,13 @@ class Ranking:
         """As for a write: vector by vector, and the least of them; one that has more vectors says more."""
         near = np.full((len(hits), len(hits)), -1.0, dtype=np.float32)
         alike: dict[tuple[str, int, int], list[tuple[int, Matrix]]] = {}  # hits that can be compared
+        thresholds: dict[str, float] = {}  # by model
         for i, hit in enumerate(hits):
             namespace = answer.searched[hit.collection]
+            if namespace.embedding_model not in thresholds:
+                embedder = self._embedders.of(namespace)
+                known = namespace.embedding_model == embedder.model
+                thresholds[namespace.embedding_model] = near_cosine(embedder.background if known else None)
             vectors = _vectors(answer.index, hit, namespace.embedding_dimension)
             if len(vectors) <= _MOST_VECTORS:
                 key = namespace.embedding_model, namespace.embedding_dimension, len(vectors)
@@ -108,7 +113,7 @@ class Ranking:
         for (model, _, _), members in alike.items():
             stack = np.stack([vectors for _, vectors in members], axis=1)  # (vectors, hits, dimension)
             least = (stack @ stack.transpose(0, 2, 1)).min(axis=0)
-            threshold = near_cosine(self._embedder.background if model == self._embedder.model else None)
+            threshold = thresholds[model]
             places = [i for i, _ in members]
             near[np.ix_(places, places)] = least - np.float32(threshold)
         np.fill_diagonal(near, -1.0)
@@ -121,13 +126,14 @@ class Ranking:
             memory = Past(reader, request.as_of).memory(format_id(hit.id))
         if memory is None or memory.invalidate_time is not None:
             raise KeyError(hit.id)
-        return _Found(memory, self._passage(memory, hit.passage))
+        return _Found(memory, self._passage(memory, answer.searched[hit.collection], hit.passage))
 
-    def _passage(self, memory: Memory, number: int) -> str:
+    def _passage(self, memory: Memory, namespace: NamespaceRecord, number: int) -> str:
         """The text of the passage that scored best; "" where the content is one passage."""
-        limit = self._embedder.passage_tokens
+        embedder = self._embedders.of(namespace)
+        limit = embedder.passage_tokens
         # A token is at least a byte: short contents need no splitting to know that they are whole.
-        if memory.embedding_model != self._embedder.model or len(memory.content.encode()) <= limit:
+        if memory.embedding_model != embedder.model or len(memory.content.encode()) <= limit:
             return ""
         passages = split_passages(memory.content, limit)
         return passages[number] if 1 < len(passages) > number else ""

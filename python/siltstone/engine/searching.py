@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field as default
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -10,6 +11,7 @@ from zoneinfo import ZoneInfo
 import msgpack
 
 from siltstone.config import Settings
+from siltstone.embed import Embedder
 from siltstone.embed.texts import MAX_CHARACTERS
 from siltstone.engine.budget import fit_hits
 from siltstone.engine.call import PUBLIC, Call
@@ -52,7 +54,7 @@ class Plan:
     vector: Vector | None
     now: datetime
     window: TimeWindow | None  # that the words for time in the query name
-    embedded: Vector | None = None  # of the query's text
+    embedded: dict[str, Vector] = default(default_factory=dict)  # model → of the query's text
 
 
 class Searching(Writing):
@@ -83,13 +85,15 @@ class Searching(Writing):
         for _ in range(TRIES):
             with self.store.read() as reader:
                 plans = [self._plan(reader, r, field) for r, field in zip(requests, fields, strict=True)]
-            present = [n for plan in plans if plan.request.as_of is None for n in plan.namespaces]
+            searched = {n.number: n for plan in plans if plan.request.as_of is None for n in plan.namespaces}
             embed_us = self._embed(plans, fields)
             call.remaining()
             specs = [self._spec(plan, field) for plan, field in zip(plans, fields, strict=True)]
             try:
-                with self.collections.held({n.number: n for n in present}.values()):
+                with self.collections.held(searched.values()):
                     answers = self._answers(plans, specs, call)
+                    if any(self.collections.generation(n.number) != n.generation for n in searched.values()):
+                        continue  # moved to another model meanwhile: a query of the former says nothing
                     started = time.perf_counter()
                     results = []
                     for plan, answer in zip(plans, answers, strict=True):
@@ -173,29 +177,33 @@ class Searching(Writing):
         writes to it binds it to a model: that must not make the searches of all others fail."""
         if _takes(public, vector) or (request.query is None and vector is None):
             return bool(public.embedding_dimension)
-        return request.query is not None and public.embedding_model == self.embedder.model
+        return request.query is not None and public.embedding_model == self.embedders.of(public).model
 
     def _embed(self, plans: Sequence[Plan], fields: Sequence[str]) -> int:
         """Embed, in one batch, the queries that come without a vector; the time it took, in µs."""
         started = time.perf_counter()
-        wanted = []
+        wanted: dict[str, tuple[Embedder, list[Plan]]] = {}
         for plan, field in zip(plans, fields, strict=True):
-            if plan.request.query is not None and self._needs_embedding(plan):
-                if problem := self.embedder.query_problem(plan.request.query):
+            for embedder in self._needed(plan) if plan.request.query is not None else ():
+                if problem := embedder.query_problem(plan.request.query or ""):
                     raise invalid(f"{field}query", f"{problem}, ask for what matters in it", "QUERY_TOO_LONG")
-                wanted.append(plan)
-        if wanted:
-            queries = [p.request.query for p in wanted if p.request.query is not None]
+                wanted.setdefault(embedder.model, (embedder, []))[1].append(plan)
+        for model, (embedder, asking) in wanted.items():
+            queries = [p.request.query for p in asking if p.request.query is not None]
             with self.part("embed"):
-                vectors = self.embedder.embed_queries(queries)
-            for plan, vector in zip(wanted, vectors, strict=True):
-                plan.embedded = vector
+                vectors = embedder.embed_queries(queries)
+            for plan, vector in zip(asking, vectors, strict=True):
+                plan.embedded[model] = vector
         return _microseconds_since(started)
 
-    def _needs_embedding(self, plan: Plan) -> bool:
-        return any(
-            n.embedding_model == self.embedder.model and not _takes(n, plan.vector) for n in plan.namespaces
-        )
+    def _needed(self, plan: Plan) -> list[Embedder]:
+        """The models that embed the query, each once."""
+        found = {}
+        for namespace in plan.namespaces:
+            embedder = self.embedders.of(namespace)
+            if namespace.embedding_model == embedder.model and not _takes(namespace, plan.vector):
+                found[embedder.model] = embedder
+        return list(found.values())
 
     def _spec(self, plan: Plan, field: str) -> dict[str, Any]:
         """The request as the core reads it."""
@@ -205,9 +213,7 @@ class Searching(Writing):
                 {
                     "collection": n.number,
                     "vector": self._target_vector(plan, n, field),
-                    "background": self.embedder.background
-                    if n.embedding_model == self.embedder.model
-                    else 0.0,
+                    "background": self._background(n),
                 }
                 for n in plan.namespaces
             ],
@@ -233,13 +239,17 @@ class Searching(Writing):
             "explain": request.explain,
         }
 
+    def _background(self, namespace: NamespaceRecord) -> float:
+        embedder = self.embedders.of(namespace)
+        return embedder.background if namespace.embedding_model == embedder.model else 0.0
+
     def _target_vector(self, plan: Plan, namespace: NamespaceRecord, field: str) -> bytes | None:
         vector = plan.vector
         if _takes(namespace, vector):
             pass
         elif plan.request.query is not None:
             self.check_model(namespace.embedding_model, namespace, f"{field}vector")
-            vector = plan.embedded
+            vector = plan.embedded[namespace.embedding_model]
         elif vector is not None:
             raise dimension_mismatch(vector.size, namespace, f"{field}vector")
         return None if vector is None else vector.astype("<f4").tobytes()

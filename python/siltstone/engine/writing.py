@@ -7,7 +7,7 @@ import numpy as np
 
 from siltstone.embed.passages import embedded_texts
 from siltstone.engine.call import Call
-from siltstone.engine.committing import CALLER_MODEL, WriteOperation, dimension_mismatch
+from siltstone.engine.committing import CALLER_MODEL, MOVED, WriteOperation, dimension_mismatch
 from siltstone.engine.conflicts import NEAR, Claim
 from siltstone.engine.core import Core
 from siltstone.engine.duplicates import LOOKED_AT, cosine_of
@@ -46,7 +46,15 @@ class Writing(Core):
         if request.task_id:
             check_label(request.task_id, "task_id")
         answer: WriteMemoriesResponse | None = self.answered("WriteMemories", request, call)
-        return answer or self.write("WriteMemories", request, call, self.writing(request, call))
+        if answer is not None:
+            return answer
+        try:
+            return self.write("WriteMemories", request, call, self.writing(request, call))
+        except FailedPreconditionError as error:
+            if error.reason != MOVED:
+                raise
+        # The namespace got its first vectors, or was moved to another model, since the drafts were embedded.
+        return self.write("WriteMemories", request, call, self.writing(request, call))
 
     def writing(
         self, request: WriteMemoriesRequest, call: Call, policy: Policy | None = None
@@ -66,6 +74,7 @@ class Writing(Core):
             with self.store.read() as reader:
                 seq = reader.seq
                 namespace = reader.namespace(request.namespace)
+        embedder = self.embedders.of(namespace)
         model, all_vectors = self._vectors(request.drafts, namespace, call)
         thoughts = []
         for (draft, original_bytes), (_, masked), vectors in zip(fitted, screened, all_vectors, strict=True):
@@ -86,9 +95,9 @@ class Writing(Core):
             )
         # The cosines of vectors that callers bring have no known scale: there equal text alone decides.
         scale = (math.inf, math.inf)
-        if model == self.embedder.model:
-            background = self.embedder.background
-            scale = self.embedder.merge_threshold, background + NEAR * (1.0 - background)
+        if model == embedder.model:
+            background = embedder.background
+            scale = embedder.merge_threshold, background + NEAR * (1.0 - background)
             self._look_around(thoughts, namespace, *scale)
         return WriteOperation(request.namespace, "" if plain else model, *scale, thoughts, seq)
 
@@ -96,6 +105,7 @@ class Writing(Core):
         self, drafts: list[MemoryDraft], namespace: NamespaceRecord | None, call: Call
     ) -> tuple[str, list[Vector]]:
         """The model id and, for each draft, its vectors: the caller's, or the embedded passages."""
+        embedder = self.embedders.of(namespace)
         bound = namespace.embedding_model if namespace else ""
         if not bound and all(draft.vector is not None for draft in drafts):
             bound = CALLER_MODEL
@@ -105,12 +115,12 @@ class Writing(Core):
             if draft.vector is None:
                 self.check_model(bound, namespace, f"drafts[{i}].vector")
             passages.append(
-                embedded_texts(draft.content, draft.lesson, self.embedder.passage_tokens)
+                embedded_texts(draft.content, draft.lesson, embedder.passage_tokens)
                 if draft.vector is None
                 else []
             )
         texts = [text for parts in passages for text in parts]
-        embedded = self.embed_passages(texts, call) if texts else None
+        embedded = self.embed_passages(texts, call, embedder) if texts else None
         vectors, at = [], 0
         for i, (draft, parts) in enumerate(zip(drafts, passages, strict=True)):
             if draft.vector is not None:
@@ -119,11 +129,12 @@ class Writing(Core):
                 assert embedded is not None
                 vectors.append(embedded[at : at + len(parts)])
                 at += len(parts)
-        return bound or self.embedder.model, vectors
+        return bound or embedder.model, vectors
 
     def check_model(self, bound: str, namespace: NamespaceRecord | None, field: str) -> None:
         """Refuse to embed text for a namespace whose vectors another model made."""
-        if not bound or bound == self.embedder.model:
+        embedder = self.embedders.of(namespace)
+        if not bound or bound == embedder.model:
             return
         if bound == CALLER_MODEL:
             dimension = f" of dimension {namespace.embedding_dimension}" if namespace else ""
@@ -133,8 +144,8 @@ class Writing(Core):
                 field=field,
             )
         raise FailedPreconditionError(
-            f"{field}: the namespace was embedded by {bound!r}, this service runs {self.embedder.model!r}; "
-            "start it with the former model (embedding_model), or use another namespace",
+            f"{field}: the namespace was embedded by {bound!r}, this service runs {embedder.model!r}; "
+            "start it with the former model (embedding_model), re-embed the namespace, or use another",
             reason="EMBEDDING_MODEL_MISMATCH",
             field=field,
         )
@@ -144,7 +155,7 @@ class Writing(Core):
     ) -> None:
         """Find each draft's near memories and compare the texts, so that the transaction need not."""
         wanted = [i for i, t in enumerate(thoughts) if t.draft.on_duplicate is not OnDuplicate.KEEP]
-        if not wanted or namespace is None or namespace.embedding_model != self.embedder.model:
+        if not wanted or namespace is None or namespace.embedding_model != self.embedders.of(namespace).model:
             return
         for i in wanted:
             if thoughts[i].vectors.shape[1] != namespace.embedding_dimension:

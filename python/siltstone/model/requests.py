@@ -373,15 +373,17 @@ class ImportReport:
 
 @dataclass(slots=True, kw_only=True)
 class ReembedRequest:
-    model: str
+    model: str  # by the name that the setting embedding_model takes
     namespace: str = ""  # "": all
+    wait: bool = False  # answer when it is done, or the call's time is up
 
 
 @dataclass(slots=True, kw_only=True)
 class ReembedReport:
-    model: str = ""
-    memories: int = 0
+    model: str = ""  # its id
+    memories: int = 0  # that have vectors of it
     remaining: int = 0
+    namespaces_remaining: int = 0  # that are answered by their former model still
 
 
 @dataclass(slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from siltstone.store.writer import Writer
 
 _MEMBER_BYTES = 4 + keys.ID_BYTES
 # Entries of these go with a memory, or a task, whose key theirs begin with.
-_OF_MEMORY = ("vectors", "revisions", "former_vectors", "sources", "shown", "audit_notes")
+_OF_MEMORY = ("vectors", "other_vectors", "revisions", "former_vectors", "sources", "shown", "audit_notes")
 _OF_TASK = ("steps", "exposures")
 
 
@@ -111,8 +111,8 @@ def _memories(reader: Reader, record: NamespaceRecord, checked: Checked) -> Iter
 def _vectors(
     reader: Reader, record: NamespaceRecord, memory: Memory, key: bytes, checked: Checked
 ) -> Iterator[Problem]:
-    packed = reader._get("vectors", key)
-    dimension = memory.embedding_dimension
+    packed = reader._get(record.vectors_table, key)
+    dimension = record.embedding_dimension
     name, remedy = f"memory {memory.id}", "; update its content, which embeds it anew, or restore a backup"
     if packed is None or not dimension or not packed or len(packed) % (4 * dimension):
         yield Problem(f"{name}: its vectors are missing or of another dimension{remedy}")
@@ -120,11 +120,6 @@ def _vectors(
         yield Problem(f"{name}: its vectors are not finite{remedy}")
     else:
         checked.vectors += len(packed) // (4 * dimension)
-        model = (record.embedding_model, record.embedding_dimension)
-        if (memory.embedding_model, dimension) != model:
-            yield Problem(
-                f"{name}: its vectors are of {memory.embedding_model}, not {model[0]}; re-embed the namespace"
-            )
 
 
 def _contents(reader: Reader, record: NamespaceRecord) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import lmdb
 import numpy as np
@@ -44,6 +44,7 @@ class Change:
         puts: (memory record as msgpack, packed little-endian float32 vectors), for `rust_core.Index.apply`.
         removes: 16-byte ids that leave the index, or never were in it.
         deleted: the namespace itself is gone, and with it its index.
+        generation: of the vectors; that of an index that takes them.
     """
 
     namespace: int
@@ -51,6 +52,7 @@ class Change:
     puts: list[tuple[bytes, bytes]]
     removes: list[bytes]
     deleted: bool = False
+    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +127,28 @@ class Reader:
         record = None if number is None else self._namespace(number)
         return None if record is None else record.name
 
+    def count_all_memories(self, namespace: int) -> int:
+        """How many there are, invalidated ones too: a scan of their keys."""
+        self._require(namespace)
+        return sum(1 for _ in self._scan("memories", keys.namespace(namespace), values=False))
+
     # memories
 
     def memory(self, id: str) -> Memory | None:
         """The memory, an invalidated one as well."""
-        return self._owned("memories", keys.parse_id(id), Memory)
+        raw = keys.parse_id(id)
+        number = self._owner(raw)
+        value = None if number is None else self._get("memories", keys.member(number, raw))
+        if number is None or value is None:
+            return None
+        return self._of_todays_model(number, records.decode(value, Memory))
 
     def member(self, namespace: int, id: bytes) -> Memory | None:
         """As `memory`, of one whose namespace is known; without a look at who owns the id."""
         value = self._get("memories", keys.member(namespace, id)) if self._namespace(namespace) else None
-        return None if value is None else records.decode(value, Memory)
+        if value is None:
+            return None
+        return self._of_todays_model(namespace, records.decode(value, Memory))
 
     def memories(self, ids: Sequence[str]) -> list[Memory | None]:
         """As `memory`, in the order of `ids`."""
@@ -143,11 +157,12 @@ class Reader:
     def vectors(self, id: str) -> Vectors | None:
         """float32 (passages, dimension), read-only; None when the memory has none."""
         raw = keys.parse_id(id)
-        record = self._owned_bytes("memories", raw)
-        packed = self._owned_bytes("vectors", raw)
-        if record is None or packed is None:
+        number = self._owner(raw)
+        if number is None:
             return None
-        return _unpack_vectors(packed, records.unpack(record)["embedding_dimension"])
+        namespace = self._require(number)
+        packed = self._get(namespace.vectors_table, keys.member(number, raw))
+        return None if packed is None else _unpack_vectors(packed, namespace.embedding_dimension)
 
     def came_from(self, id: str, *, task_id: str = "", trajectory: str = "") -> bool:
         """Whether the memory, as it is or was at any time, has this task or this trajectory as its source."""
@@ -228,8 +243,8 @@ class Reader:
         return found
 
     def revision_vectors(self, id: str, revision: int) -> Vectors | None:
-        """The vectors a memory had at a revision, of the model its `Revision.memory` names (not of
-        today's, when the namespace was moved to another); None when it had none."""
+        """The vectors a memory had at a revision; None when it had none. Of the model its `Revision.memory`
+        names, but where no later state had others and the namespace was moved since: then of today's."""
         raw = keys.parse_id(id)
         number = self._owner(raw)
         if number is None:
@@ -253,31 +268,62 @@ class Reader:
             after_id: start behind this id, which need not exist; "" for the first.
             limit: at most so many; None for all.
         """
-        return self._members("memories", namespace, Memory, after_id, limit)
+        members = self._members("memories", namespace, Memory, after_id, limit)
+        return (self._of_todays_model(namespace, memory) for memory in members)
 
     def scan_records(self, namespace: int) -> Iterator[tuple[bytes, bytes]]:
         """(record, vectors) as they lie on disk of every memory that belongs in the index, by id."""
-        self._require(namespace)
-        for key, packed in self._scan("vectors", keys.namespace(namespace)):
+        yield from self._scan_records(namespace, self._require(namespace).vectors_table)
+
+    def scan_next_records(self, namespace: int) -> Iterator[tuple[bytes, bytes]]:
+        """As `scan_records`, with the vectors of the model that the namespace is being moved to."""
+        yield from self._scan_records(namespace, self._require(namespace).other_table)
+
+    def _scan_records(self, namespace: int, table: str) -> Iterator[tuple[bytes, bytes]]:
+        for key, packed in self._scan(table, keys.namespace(namespace)):
             record = self._get("memories", key)
             if record is None:
                 raise InternalError(f"vectors of {keys.format_id(key[4:])} have no memory", reason="ORPHAN")
-            if self._indexed(namespace, record):
+            if _is_live(record):
                 yield record, packed
+
+    def without_next_vectors(
+        self, namespace: int, *, after_id: str = "", limit: int
+    ) -> tuple[list[Memory], str]:
+        """At most `limit` memories behind `after_id` that have no vectors of the model the namespace is being
+        moved to; and the id to go on behind, "" at the end."""
+        other = self._require(namespace).other_table
+        found: list[Memory] = []
+        prefix, start = keys.namespace(namespace), _behind(namespace, after_id)
+        for key, _ in self._scan("memories", prefix, start=start, values=False):
+            if self._get(other, key) is None:
+                found.append(records.decode(self._get("memories", key) or b"", Memory))
+                if len(found) == limit:
+                    return found, found[-1].id
+        return found, ""
+
+    def has_next_vectors(self, namespace: int, id: str) -> bool:
+        other = self._require(namespace).other_table
+        return self._get(other, keys.member(namespace, keys.parse_id(id))) is not None
+
+    def count_next_vectors(self, namespace: int) -> int:
+        """How many memories have vectors of the model that the namespace is being moved to."""
+        other = self._require(namespace).other_table
+        return sum(1 for _ in self._scan(other, keys.namespace(namespace), values=False))
 
     def scan_packed(self, namespace: int, *, after_id: str = "") -> Iterator[tuple[str, bytes, bytes]]:
         """(id, record, vectors) as they lie on disk of every memory, by id; the vectors b"" where there are
         none. Starts behind `after_id` as `scan_memories` does."""
-        self._require(namespace)
+        table = self._require(namespace).vectors_table
         for key, record in self._scan(
             "memories", keys.namespace(namespace), start=_behind(namespace, after_id)
         ):
-            yield keys.format_id(key[4:]), record, self._get("vectors", key) or b""
+            yield keys.format_id(key[4:]), record, self._get(table, key) or b""
 
     def invalidated_records(self, namespace: int) -> Iterator[tuple[bytes, bytes]]:
         """As `scan_records`, of the memories that are invalidated, and so in no index."""
-        self._require(namespace)
-        for key, packed in self._scan("vectors", keys.namespace(namespace)):
+        table = self._require(namespace).vectors_table
+        for key, packed in self._scan(table, keys.namespace(namespace)):
             record = self._get("memories", key)
             if record is not None and "invalidate_time" in records.unpack(record):
                 yield record, packed
@@ -345,20 +391,15 @@ class Reader:
         }
 
     def packed(self, namespace: int, ids: Iterable[str]) -> list[tuple[bytes, bytes]]:
-        """(record, vectors) as they lie on disk of those memories of the namespace that have vectors of its
-        model, invalidated ones as well; in the order of `ids`."""
-        model = self._require(namespace)
+        """(record, vectors) as they lie on disk of those memories of the namespace that have vectors,
+        invalidated ones as well; in the order of `ids`."""
+        table = self._require(namespace).vectors_table
         found = []
         for id in ids:
             key = keys.member(namespace, keys.parse_id(id))
-            record, vectors = self._get("memories", key), self._get("vectors", key)
+            record, vectors = self._get("memories", key), self._get(table, key)
             if record is not None and vectors is not None:
-                fields = records.unpack(record)
-                if (fields["embedding_model"], fields["embedding_dimension"]) == (
-                    model.embedding_model,
-                    model.embedding_dimension,
-                ):
-                    found.append((record, vectors))
+                found.append((record, vectors))
         return found
 
     def is_erased(self, id: str) -> bool:
@@ -579,28 +620,31 @@ class Reader:
         value = self._get("counters", keys.namespace(number))
         return Counters(*_COUNTERS.unpack(value)) if value else Counters()
 
-    def _indexed(self, number: int, record: bytes) -> bool:
-        """Whether a memory that has vectors belongs in the index: live, and of the namespace's model."""
-        fields: dict[str, Any] = records.unpack(record)
-        model = self._require(number)
-        return (
-            "invalidate_time" not in fields
-            and fields.get("embedding_model", "") == model.embedding_model
-            and fields.get("embedding_dimension", 0) == model.embedding_dimension
-        )
+    def _of_todays_model(self, number: int, memory: Memory) -> Memory:
+        """The record of a memory tells the model it had when it was written; a move changes no records."""
+        namespace = self._namespace(number)
+        if namespace is not None and namespace.generation and memory.embedding_model:
+            memory.embedding_model = namespace.embedding_model
+            memory.embedding_dimension = namespace.embedding_dimension
+        return memory
 
     def _change(self, number: int, seq: int, ids: Collection[bytes]) -> Change:
         puts: list[tuple[bytes, bytes]] = []
         removes: list[bytes] = []
+        namespace = self._require(number)
         for id in ids:
             key = keys.member(number, id)
             record = self._get("memories", key)
-            packed = self._get("vectors", key)
-            if record is not None and packed is not None and self._indexed(number, record):
+            packed = self._get(namespace.vectors_table, key)
+            if record is not None and packed is not None and _is_live(record):
                 puts.append((record, packed))
             else:
                 removes.append(id)
-        return Change(number, seq, puts, removes)
+        return Change(number, seq, puts, removes, generation=namespace.generation)
+
+
+def _is_live(record: bytes) -> bool:
+    return "invalidate_time" not in records.unpack(record)
 
 
 def _behind(namespace: int, after_id: str) -> bytes:

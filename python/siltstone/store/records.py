@@ -29,6 +29,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _WITH_ID = (Memory, Task, HindsightJob)
 
+_VECTORS = ("vectors", "other_vectors")
+
 T = TypeVar("T")
 Convert = Callable[[Any], Any]
 
@@ -36,7 +38,16 @@ Convert = Callable[[Any], Any]
 @dataclasses.dataclass(frozen=True, slots=True)
 class NamespaceRecord:
     """A namespace. `number` prefixes its keys and is never used again; the dimension is 0 and the model ""
-    until vectors are bound to it."""
+    until vectors are bound to it.
+
+    Attributes:
+        generation: how often it was moved to another model. Its vectors lie in `vectors` when that is even,
+            in `other_vectors` when odd.
+        embedding_name: by which the model is opened; "" where it is that of the settings.
+        next_model, next_dimension, next_name: the model that it is being moved to, whose vectors gather in
+            the other table; "" and 0 where it is not.
+        clearing: the other table holds vectors that nobody needs any more.
+    """
 
     number: int
     name: str
@@ -44,6 +55,20 @@ class NamespaceRecord:
     embedding_model: str = ""
     embedding_dimension: int = 0
     deleted: bool = False
+    generation: int = 0
+    embedding_name: str = ""
+    next_model: str = ""
+    next_dimension: int = 0
+    next_name: str = ""
+    clearing: bool = False
+
+    @property
+    def vectors_table(self) -> str:
+        return _VECTORS[self.generation % 2]
+
+    @property
+    def other_table(self) -> str:
+        return _VECTORS[1 - self.generation % 2]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ _MEMBER_TABLES = ("memories", "tasks", "jobs")  # their ids are in `owners`
 _PURGED_TABLES = (
     *_MEMBER_TABLES,
     "vectors",
+    "other_vectors",
     "revisions",
     "former_vectors",
     "sources",
@@ -110,28 +111,21 @@ class Writer(Reader):
         self.created = replace(self.created, namespaces=self.created.namespaces + 1)
         return record
 
-    def bind_model(self, namespace: int, model: str, dimension: int, *, replace_model: bool = False) -> None:
+    def bind_model(self, namespace: int, model: str, dimension: int) -> None:
         """Say which embedding model the namespace's vectors are from; nothing when it is bound to it.
 
         Args:
             dimension: of its vectors, 1..4096.
-            replace_model: move to another model although there are vectors. Those leave the index until
-                `put_memory` gives new ones; the caller makes the collection anew.
 
         Raises:
             FailedPreconditionError: (MODEL_MISMATCH) it has vectors of another model.
         """
         record = self._require(namespace)
-        if not model or not 1 <= dimension <= MAX_DIMENSION:
-            raise InvalidArgumentError(
-                f"embedding_model: a model has a name and a dimension of 1 to {MAX_DIMENSION}, "
-                f"not {model!r} and {dimension}",
-                field="embedding_model",
-            )
+        _check_model(model, dimension)
         if (record.embedding_model, record.embedding_dimension) == (model, dimension):
             return
-        has_vectors = next(self._scan("vectors", keys.namespace(namespace), values=False), None)
-        if has_vectors and not replace_model:
+        has_vectors = next(self._scan(record.vectors_table, keys.namespace(namespace), values=False), None)
+        if has_vectors:
             raise FailedPreconditionError(
                 f"namespace {record.name!r} holds vectors of {record.embedding_model} with "
                 f"{record.embedding_dimension} dimensions, not of {model} with {dimension}; "
@@ -140,6 +134,65 @@ class Writer(Reader):
                 field="namespace",
             )
         self._put_namespace(replace(record, embedding_model=model, embedding_dimension=dimension))
+
+    # moving to another model
+
+    def start_move(self, record: NamespaceRecord, name: str, model: str, dimension: int) -> None:
+        """From now on vectors of another model may gather beside those that there are.
+
+        Args:
+            record: as it is, but for the name of its own model, which may be new.
+            name: by which the other model is opened.
+        """
+        _check_model(model, dimension)
+        self._put_namespace(replace(record, next_name=name, next_model=model, next_dimension=dimension))
+
+    def put_next_vectors(self, memory: Memory, vectors: Vectors) -> bool:
+        """Keep the vectors of a memory by the model its namespace is being moved to; False, and nothing kept,
+        when its text is another by now, or it is gone."""
+        record = self._named(memory.namespace)
+        now = self.memory(memory.id)
+        if now is None or (now.content, now.lesson) != (memory.content, memory.lesson):
+            return False
+        coming = replace(record, embedding_dimension=record.next_dimension)
+        key = keys.member(record.number, keys.parse_id(memory.id))
+        self._put(record.other_table, key, _pack_vectors(vectors, coming))
+        return True
+
+    def finish_move(self, namespace: int) -> None:
+        """The namespace has the vectors that gathered, at once; the caller has seen that none is missing. The
+        former ones are to be cleared."""
+        record = self._require(namespace)
+        self._put_namespace(
+            replace(
+                record,
+                generation=record.generation + 1,
+                embedding_model=record.next_model,
+                embedding_dimension=record.next_dimension,
+                embedding_name=record.next_name,
+                next_model="",
+                next_dimension=0,
+                next_name="",
+                clearing=True,
+            )
+        )
+        self._touched.setdefault(namespace, {})  # the index hears of it in its place among the commits
+
+    def cancel_move(self, namespace: int) -> None:
+        """Stay with the model that there is; what gathered of the other is to be cleared."""
+        record = self._require(namespace)
+        self._put_namespace(replace(record, next_model="", next_dimension=0, next_name="", clearing=True))
+
+    def clear_other_vectors(self, namespace: int, limit: int) -> bool:
+        """Remove up to `limit` vectors that nobody needs any more; whether there may be more."""
+        record = self._require(namespace)
+        gone = self._first_keys(record.other_table, keys.namespace(namespace), limit)
+        for key in gone:
+            self._delete(record.other_table, key)
+        if len(gone) == limit:
+            return True
+        self._put_namespace(replace(record, clearing=False))
+        return False
 
     def delete_namespace(self, number: int) -> None:
         """Nothing in it can be read any more, its name is free; the data itself goes a chunk at a time with
@@ -193,6 +246,8 @@ class Writer(Reader):
                     field="id",
                 )
             old = self._old("memories", namespace, id, Memory)
+            if old is not None:
+                old = self._of_todays_model(namespace.number, old)
         else:
             id = self._ids.make(self._time)  # later than every commit, so nothing has it
         key = keys.member(namespace.number, id)
@@ -220,11 +275,13 @@ class Writer(Reader):
             revision = Revision(revision=old.revision, update_time=self.now, reason=former, memory=old)
             self._put("revisions", keys.part(namespace.number, id, old.revision), records.encode(revision))
         if old and packed is not None:
-            self._keep_vectors_of_revisions(key)
+            self._keep_vectors_of_revisions(key, namespace)
         self._put("owners", id, keys.namespace(namespace.number))
         self._put("memories", key, record)
         if packed is not None:
-            self._put("vectors", key, packed)
+            self._put(namespace.vectors_table, key, packed)
+            if namespace.next_model:
+                self._delete(namespace.other_table, key)  # they are of the former text
         self._follow_content(namespace.number, id, old, stored)
         if stored.source is not None and (old is None or stored.source != old.source):
             self._note_source(key, stored.source)
@@ -256,9 +313,10 @@ class Writer(Reader):
         )
         key = keys.member(namespace.number, id)
         packed = _pack_vectors(vectors, namespace)
+        self.created = replace(self.created, memories=self.created.memories + 1)
         self._put("memories", key, records.encode(stored))
         self._put("owners", id, keys.namespace(namespace.number))
-        self._put("vectors", key, packed)
+        self._put(namespace.vectors_table, key, packed)
         self._follow_content(namespace.number, id, None, stored)
         if stored.source is not None:
             self._note_source(key, stored.source)
@@ -298,7 +356,7 @@ class Writer(Reader):
         for table in ("revisions", "former_vectors", "sources", "audit_notes"):
             self._delete_all(table, key)
         self._follow_content(number, raw, memory, None)
-        for table in ("memories", "vectors", "shown"):
+        for table in ("memories", "vectors", "other_vectors", "shown"):
             self._delete(table, key)
         self._delete("owners", raw)
         self._touch(number, raw)
@@ -699,11 +757,18 @@ class Writer(Reader):
             if id:
                 self._put("sources", member + keys.source_digest(kind, id), b"")
 
-    def _keep_vectors_of_revisions(self, key: bytes) -> None:
+    def _keep_vectors_of_revisions(self, key: bytes, namespace: NamespaceRecord) -> None:
         """Before a memory's vectors are replaced: leave them with its newest revision, which had them."""
-        newest, _ = next(self._scan_back("revisions", key, values=False), (b"", b""))
+        newest, value = next(self._scan_back("revisions", key), (b"", b""))
         if newest and self._get("former_vectors", newest) is None:
-            self._put("former_vectors", newest, self._get("vectors", key) or b"")
+            packed = self._get(namespace.vectors_table, key) or b""
+            self._put("former_vectors", newest, packed)
+            revision = records.decode(value, Revision)
+            if packed and revision.memory.embedding_model != namespace.embedding_model:
+                # The namespace was moved since: the vectors of the same text are of today's model.
+                revision.memory.embedding_model = namespace.embedding_model
+                revision.memory.embedding_dimension = namespace.embedding_dimension
+                self._put("revisions", newest, records.encode(revision))
 
     def _follow_content(self, number: int, id: bytes, old: Memory | None, new: Memory | None) -> None:
         """Keep content hashes and the counter of live memories in step with a change of one."""
@@ -745,6 +810,15 @@ class Writer(Reader):
             if count == _CHANGES_TRIMMED_AT_ONCE:
                 return
             yield entry
+
+
+def _check_model(model: str, dimension: int) -> None:
+    if not model or not 1 <= dimension <= MAX_DIMENSION:
+        raise InvalidArgumentError(
+            f"embedding_model: a model has a name and a dimension of 1 to {MAX_DIMENSION}, "
+            f"not {model!r} and {dimension}",
+            field="embedding_model",
+        )
 
 
 def _pack_vectors(vectors: Vectors, namespace: NamespaceRecord) -> bytes:

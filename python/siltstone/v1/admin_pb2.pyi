@@ -240,22 +240,26 @@ class ImportMemoriesResponse(_message.Message):
     def __init__(self, imported: _Optional[int] = ..., failures: _Optional[_Iterable[str]] = ..., unchanged: _Optional[int] = ..., embedded: _Optional[int] = ..., failed: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ReembedMemoriesRequest(_message.Message):
-    __slots__ = ("model", "namespace")
+    __slots__ = ("model", "namespace", "wait")
     MODEL_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    WAIT_FIELD_NUMBER: _ClassVar[int]
     model: str
     namespace: str
-    def __init__(self, model: _Optional[str] = ..., namespace: _Optional[str] = ...) -> None: ...
+    wait: bool
+    def __init__(self, model: _Optional[str] = ..., namespace: _Optional[str] = ..., wait: _Optional[bool] = ...) -> None: ...
 
 class ReembedMemoriesResponse(_message.Message):
-    __slots__ = ("model", "memories", "remaining")
+    __slots__ = ("model", "memories", "remaining", "namespaces_remaining")
     MODEL_FIELD_NUMBER: _ClassVar[int]
     MEMORIES_FIELD_NUMBER: _ClassVar[int]
     REMAINING_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACES_REMAINING_FIELD_NUMBER: _ClassVar[int]
     model: str
     memories: int
     remaining: int
-    def __init__(self, model: _Optional[str] = ..., memories: _Optional[int] = ..., remaining: _Optional[int] = ...) -> None: ...
+    namespaces_remaining: int
+    def __init__(self, model: _Optional[str] = ..., memories: _Optional[int] = ..., remaining: _Optional[int] = ..., namespaces_remaining: _Optional[int] = ...) -> None: ...
 
 class CreateTokenRequest(_message.Message):
     __slots__ = ("name", "namespaces", "roles")

@@ -196,8 +196,10 @@ class AdminServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReembedMemories(self, request, context):
-        """Moves memories to another embedding model.
-        Errors: NOT_FOUND for an unknown model or namespace.
+        """Moves memories to another embedding model in the background: the former serves until the new one is ready.
+        Repeated, it tells how far it is; with the model that a namespace has, it ends a move to another.
+        Errors: NOT_FOUND for an unknown model or namespace; FAILED_PRECONDITION for a namespace whose vectors are
+        its callers', or that is being moved to a third model.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
