@@ -131,7 +131,7 @@ def test_an_answer_may_be_larger_than_a_request(client: Client) -> None:
 
 def test_what_this_version_lacks_says_so_by_name(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handlers, "UNIMPLEMENTED", frozenset({"ReembedMemories"}))
-    with pytest.raises(UnimplementedError, match="^ReembedMemories is part of the contract but not of this"):
+    with pytest.raises(UnimplementedError, match=r"^ReembedMemories is part of the contract but not of this"):
         client.reembed("m")
 
 

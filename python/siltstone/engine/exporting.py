@@ -58,9 +58,10 @@ class Exporting(TokenKeeping):
                     for memory in reader.scan_memories(namespace.number, after_id=after):
                         state = past.memory(memory.id)
                         if state is not None:
-                            lines.append(
-                                memory_line(state, reader.revision_vectors(state.id, state.revision))
-                            )
+                            vectors = reader.revision_vectors(state.id, state.revision)
+                            if state.embedding_model != memory.embedding_model:
+                                vectors = None  # a former state, and the namespace was moved since
+                            lines.append(memory_line(state, vectors))
                             size += len(lines[-1])
                             if state.revision > 1:
                                 changed.append(state)
