@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import siltstone
 from siltstone.config import Settings
-from siltstone.engine import collections
+from siltstone.engine import collections, memory_budget
 from siltstone.engine.memory_budget import MemoryBudget, half_of_memory
 from siltstone.local import Local
 from siltstone.model import Memory
@@ -44,7 +44,10 @@ def loaded(mem: Local) -> set[int]:
     return set(mem.engine.collections.statuses())
 
 
-def test_the_least_recently_used_of_what_nobody_holds_goes_until_there_is_room() -> None:
+def test_the_least_recently_used_of_what_nobody_holds_goes_until_there_is_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory_budget, "_EACH", 0)
     budget = MemoryBudget(100)
     for number in (1, 2, 3, 4):
         budget.use(number)

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from siltstone.errors import AlreadyExistsError, FailedPreconditionError, InvalidArgumentError, NotFoundError
 from siltstone.model import HindsightJob, Memory, Step, Task
-from siltstone.store import content_digest
+from siltstone.store import content_digest, records
 
 
 def until(condition, seconds=10.0):
@@ -201,3 +201,18 @@ def test_a_text_that_changes_while_its_namespace_moves_has_no_stale_vectors(stor
     assert not store.commit(lambda w: w.put_next_vectors(memory, vectors(dimension=8)))
     with store.read() as reader:
         assert [m.content for m in reader.without_next_vectors(1, limit=9)[0]] == ["y"]
+
+
+def test_opening_a_store_looks_at_no_namespace_unless_one_waits_to_be_purged(open_store, monkeypatch):
+    store = open_store()
+    store.commit(lambda w: [w.create_namespace(f"n/{i}") for i in range(5)] and None)
+    store.close()
+    seen = []
+    decode = records.decode
+    monkeypatch.setattr(records, "decode", lambda data, cls: seen.append(cls) or decode(data, cls))
+    store = open_store()
+    assert seen.count(records.NamespaceRecord) <= 2  # default and public
+    store.commit(lambda w: w.delete_namespace(w.namespace("n/3").number))
+    store.commit(lambda w: w.create_namespace("after"))
+    with store.read() as reader:
+        assert reader.entries()["namespaces"] == reader.entries()["names"] == 7

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_EACH = 10_000  # bytes that a collection takes besides what it counts, however small: tables and their slack
 _ROOM = 0.1  # share of the limit that is freed at a time: who looks for the least recently used looks at all
 _CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -53,7 +54,8 @@ class MemoryBudget:
         return number in self._held
 
     def measured(self, number: int, size: int) -> None:
-        """The collection is in memory and takes so many bytes."""
+        """The collection is in memory and counts so many bytes."""
+        size += _EACH
         with self.lock:
             self._total += size - self._bytes.get(number, 0)
             self._bytes[number] = size

@@ -661,7 +661,10 @@ class Writer(Reader):
 
     def has_deleted(self) -> bool:
         """Whether a namespace waits to be purged."""
-        return any(records.decode(v, NamespaceRecord).deleted for _, v in self._scan("namespaces"))
+        entries = super().entries(
+            ("names", "namespaces")
+        )  # a name goes at once, the namespace when it is purged
+        return entries["names"] < entries["namespaces"]
 
     def _get(self, table: str, key: bytes) -> bytes | None:
         known, value = self._pending.look(table, key)
