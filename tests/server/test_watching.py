@@ -50,7 +50,7 @@ def small(engine: Any) -> Iterator[Server]:
         workers=2,
         max_waiting=2,
         max_unread_bytes=1 << 20,
-        idle_s=1.0,
+        idle_s=2.0,
         grace_s=5,
     )
     yield server
