@@ -33,5 +33,6 @@ WORKDIR /data
 VOLUME /data
 EXPOSE 50051 8765
 STOPSIGNAL SIGTERM
+# Where tokens are needed the check needs one too: SILTSTONE_TOKEN, of any reader.
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD ["siltstone", "stats", "--json"]
 CMD ["siltstone", "up"]

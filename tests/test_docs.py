@@ -92,7 +92,7 @@ def test_the_commands_of_the_readme_run(service: dict[str, str], command: str) -
         assert shutil.which("curl"), "this test needs curl"
     command = command.replace(".venv/bin/siltstone", f"{sys.executable} -m siltstone.cli")
     command = command.replace("127.0.0.1:8765", service["gateway_address"])
-    for made in ("./backups", "./restored", "./all.jsonl"):
+    for made in ("./backups", "./restored", "./all.jsonl", "./team-data"):
         command = command.replace(made, str(Path(service["data"]).parent / made))
     environment = {**os.environ, "SILTSTONE_ADDRESS": service["address"], "no_proxy": "127.0.0.1"}
     done = subprocess.run(
