@@ -1,6 +1,7 @@
 """What a backup brings back, and that it brings back nothing half."""
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,6 +41,34 @@ def test_a_backup_restored_into_an_empty_directory_gives_the_same_answers(
     mem.close()
     put_back(tmp_path)
     assert answers(open_at("restored")) == before
+
+
+def test_a_backup_while_others_write_is_one_consistent_state(open_at: Open, tmp_path: Path) -> None:
+    mem = open_at()
+    ids = fill(mem)
+    stop = threading.Event()
+
+    def write() -> None:
+        for i in range(100_000):
+            if stop.is_set():
+                return
+            newer = mem.write(f"第 {i} 次改口：端口是 {i * 31}", supersedes=[ids[-1]]).memory.id
+            ids.append(newer)
+
+    ids.append(mem.write("第一次说：端口是 80").memory.id)
+    writer = threading.Thread(target=write)
+    writer.start()
+    made = [mem.backup_to(tmp_path / "kept") for _ in range(3)]
+    stop.set()
+    writer.join(60)
+    assert not writer.is_alive()
+    assert made[0].seq < made[1].seq < made[2].seq
+    for i, backup in enumerate(made):
+        put_back(tmp_path, f"restored{i}", backup=backup.name)
+        restored = open_at(f"restored{i}")
+        assert restored.check().problems == []
+        said = [m for m in restored.list(page_size=1000) if "端口是" in m.content]
+        assert sum(not m.superseded_by for m in said) == 1, "a supersession is there whole or not at all"
 
 
 def test_writes_after_a_backup_are_not_in_it_and_the_next_one_sends_only_what_is_new(

@@ -22,6 +22,8 @@ class Embedders:
 
     def by_name(self, name: str) -> Embedder:
         """The model of this name, loaded at its first use."""
+        if (known := self._named.get(name)) is not None:
+            return known  # while another one loads, which takes seconds
         with self._lock:
             if name not in self._named:
                 embedder = self._open(name)
