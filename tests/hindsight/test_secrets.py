@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from siltstone.hindsight import lesson_text, look_back, read_trajectory, summarize_run
 from siltstone.hindsight.masking import Masker
+from siltstone.hindsight.state import derive_state
 from siltstone.model import Outcome, Step, Trajectory
 
 KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
@@ -115,6 +116,48 @@ def test_what_is_typed_into_a_secrets_field_is_a_secret(arguments):
 def test_what_is_typed_elsewhere_is_not(arguments):
     masker = Masker(Trajectory(goal="x", steps=[Step(number=1, tool="type", arguments=arguments)]))
     assert masker.mask("hunter22 and ${PASSWORD}") == "hunter22 and ${PASSWORD}"
+
+
+@pytest.mark.parametrize(
+    ("page", "arguments", "answer"),
+    [
+        ('[2]<input name=user>\n[3]<input type="password" name=x>', {"index": 3, "text": "swordfish"}, "ok"),
+        ("", {"index": 3, "text": "swordfish"}, "Typed into <input type=password>"),
+        ("", {"index": 3, "text": "swordfish"}, "[2]<input name=user>\n[3]<input type=password>"),
+        ('- textbox "User" [ref=e1]\n- textbox "密码" [ref=e2]', {"ref": "e2", "text": "swordfish"}, "ok"),
+        ('uid=1_4 textbox "Password"', {"uid": "1_4", "value": "swordfish"}, "ok"),
+        ("[3]<input type=password>", {"input_text": {"index": 3, "text": "swordfish"}}, "ok"),
+    ],
+)
+def test_what_is_typed_by_number_is_a_secret_where_the_page_lists_a_field_for_one(page, arguments, answer):
+    look = Step(number=1, tool="look", result=page)
+    step = Step(number=2, tool="input", arguments=arguments, result=answer)
+    trajectory = Trajectory(goal="Log in", steps=[look, step, Step(number=3, text="I typed swordfish.")])
+    assert Masker(trajectory).mask("I typed swordfish.") == "I typed ***."
+    assert "swordfish" not in str(derive_state(trajectory.steps))
+
+
+def test_what_is_typed_after_a_click_on_a_field_for_a_secret_is_one():
+    click = Step(number=1, tool="click", arguments={"element": "Password"})
+    steps = [click, Step(number=2, tool="type", arguments={"text": "swordfish"})]
+    steps.append(Step(number=3, tool="type", arguments={"text": "mackerel"}))
+    assert Masker(Trajectory(steps=steps)).mask("swordfish, mackerel") == "***, mackerel"
+
+
+@pytest.mark.parametrize(
+    ("page", "arguments", "answer"),
+    [
+        ("[2]<input name=user>\n[3]<input type=password>", {"index": 2, "text": "swordfish"}, "ok"),
+        ("", {"index": 2, "text": "swordfish"}, "[2]<input name=user>\n[3]<input type=password>"),
+        ("", {"text": "swordfish"}, "a page with <input name=q> and <input type=password>"),
+        ("[3]<input type=password>", {"index": 3, "keys": "Enter", "note": "swordfish"}, "ok"),
+    ],
+)
+def test_what_is_typed_by_number_into_another_field_is_none(page, arguments, answer):
+    look = Step(number=1, tool="look", result=page)
+    step = Step(number=2, tool="input", arguments=arguments, result=answer)
+    masker = Masker(Trajectory(goal="Log in", steps=[look, step]))
+    assert masker.mask("swordfish, Enter") == "swordfish, Enter"
 
 
 def test_a_short_secret_beside_chinese_is_masked_but_not_inside_a_word():

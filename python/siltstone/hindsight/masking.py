@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
+from siltstone.hindsight.secret_fields import typed_secrets
 from siltstone.hindsight.secrets import (
     is_placeholder,
     is_secret_name,
@@ -34,7 +35,7 @@ class Masker:
     def __init__(self, trajectory: Trajectory, check: Check = unwatched) -> None:
         """`check` is asked for each text, now and later; what it raises ends the work."""
         self._check = check
-        values: set[str] = set()
+        values = {value for value in typed_secrets(trajectory.steps) if len(value) >= _LEAST}
         texts = [trajectory.goal]
         for step in trajectory.steps:
             values.update(value for value in named_secrets(step.arguments) if len(value) >= _LEAST)
@@ -50,9 +51,8 @@ class Masker:
         forms = {form for value in values for form in _forms(value)}
         self._values = sorted(forms, key=lambda value: (-len(value), value))
         self._words = {value: _as_word(value) for value in self._values if len(value) < _PART}
-        self._known: dict[
-            str, list[tuple[int, int]]
-        ] = {}  # a piece is looked at for its text, then its quote
+        # A piece is looked at for its text, then for its quote.
+        self._known: dict[str, list[tuple[int, int]]] = {}
 
     def mask(self, text: str, part: str | None = None) -> str:
         """`text`, or its prefix `part`, with every secret replaced by ``***``."""

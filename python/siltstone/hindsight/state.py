@@ -24,6 +24,7 @@ from siltstone.hindsight.folding import fold
 from siltstone.hindsight.masking import MASK
 from siltstone.hindsight.quoting import cut, sentences
 from siltstone.hindsight.run import Run, content_words
+from siltstone.hindsight.secret_fields import typed_secrets
 from siltstone.hindsight.secrets import named_secrets, secret_spans
 from siltstone.hindsight.signals import cause_weight, is_courtesy, is_doubt, is_plan, is_question, is_request
 from siltstone.model import DerivedState, Role, Step, Trajectory
@@ -37,6 +38,7 @@ _FAILED = " — failed"
 _SENTENCE_WORDS = 24
 _TEXT = 4_000  # characters of a step's text and of its result's ends that the rules read
 _RECENT = 3  # the last steps in which a plan still counts as open
+_LEAST_TYPED = 3  # characters of what was typed that are looked for elsewhere
 _SHARED = 2  # words that a denial or a cause shares with the hypothesis it settles
 
 _HYPOTHESIS = re.compile(
@@ -92,6 +94,13 @@ def derive_state(steps: Sequence[Step], *, before: int = 0) -> DerivedState:
             state.last_error = _error(step)
             state.last_error_step = step.number
             break
+    for value in {value for value in typed_secrets(steps) if len(value) >= _LEAST_TYPED}:
+        # which field it went into, another step says
+        state.steps_done = [line.replace(value, MASK) for line in state.steps_done]
+        state.findings = [line.replace(value, MASK) for line in state.findings]
+        state.open_points = [line.replace(value, MASK) for line in state.open_points]
+        state.current_hypothesis = state.current_hypothesis.replace(value, MASK)
+        state.last_error = state.last_error.replace(value, MASK)
     return state
 
 
@@ -228,7 +237,7 @@ def block_start(count: int, most: int, block: int) -> int:
 
 
 def _masked(text: str, step: Step) -> str:
-    for value in named_secrets(step.arguments):
+    for value in (*named_secrets(step.arguments), *typed_secrets([step])):
         if len(value) >= 3:
             text = text.replace(value, MASK)
     spans = sorted(secret_spans(text), reverse=True)
