@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from siltstone.hindsight.secret_fields import typed_secrets
+from siltstone.hindsight.secret_values import looks_secret
 from siltstone.hindsight.secrets import (
     is_placeholder,
     is_secret_name,
@@ -139,7 +140,7 @@ def _told(value: str) -> Iterator[str]:
     """What of a secret found in a text is looked for elsewhere; of cookies, the values by themselves, too."""
     size = len(value.encode())
     if size >= _LEAST_PLAIN or (size > _LEAST and not value.isalpha()):
-        if not is_secret_name(value):
+        if not is_secret_name(value) or looks_secret(value):
             yield value
         yield from _PAIRS.findall(value)
 
