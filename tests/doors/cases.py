@@ -319,6 +319,8 @@ CASES = [
             Step("append_steps", {"task_id": "$task", "steps": LOG["steps"]}, expect={"step_count": 4}),
             Step("render_task", {"task_id": "$task", "max_tokens": 100}),
             Step("finish_task", {"task_id": "$task", "outcome": "SUCCESS", "wait": True}, expect={"state": "DONE"}),
+            Step("finish_task", {"task_id": "$task", "outcome": "SUCCESS"}, expect={"state": "DONE"}),
+            Step("finish_task", {"task_id": "$task", "outcome": "FAILURE"}, expect={"error": "FAILED_PRECONDITION/TASK_FINISHED"}),
             Step("append_steps", {"task_id": "$task", "steps": LOG["steps"]}, expect={"error": "FAILED_PRECONDITION/TASK_FINISHED"}),
         ],
     ),

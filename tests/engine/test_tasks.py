@@ -191,3 +191,15 @@ def test_lists_of_tasks_come_in_pages(mem: Local) -> None:
     assert [t.id for t in [*first, *rest]] == ids
     mem.finish_task(ids[0], "SUCCESS", wait=True)
     assert [t.id for t in mem.list_tasks(status="FINISHED")] == ids[:1]
+
+
+def test_a_task_finished_twice_alike_gives_its_job_again_and_otherwise_is_refused(mem: Local) -> None:
+    task = mem.start_task("让 web 访问 api")
+    mem.append_steps(task.id, [{"text": "端口是 3307"}])
+    job = mem.finish_task(task.id, "SUCCESS")
+    again = mem.finish_task(task.id, "SUCCESS", wait=True)
+    assert (again.id, again.state) == (job.id, "DONE")
+    assert len(mem.list_hindsight_jobs()) == 1
+    with pytest.raises(siltstone.FailedPreconditionError, match="finished as SUCCESS") as caught:
+        mem.finish_task(task.id, "FAILURE")
+    assert caught.value.reason == "TASK_FINISHED"

@@ -171,6 +171,10 @@ class Tasks(LookingBack):
             self.jobs.check_wait()
 
         def operation(writer: Writer) -> HindsightJob:
+            known = found(writer.task(id), "task", id, "task_id")
+            last = writer.job(known.hindsight_job_id) if known.hindsight_job_id else None
+            if known.status is TaskStatus.FINISHED and known.outcome is request.outcome and last is not None:
+                return last  # said twice; there is nothing more to do
             task = _running(writer, id)
             job, task = queue_job(writer, task, JobTrigger.FINISH)
             task = replace(task, status=TaskStatus.FINISHED, outcome=request.outcome)
@@ -190,6 +194,8 @@ def _running(reader: Reader, id: str) -> Task:
     task = found(reader.task(id), "task", id, "task_id")
     if task.status is not TaskStatus.RUNNING:
         raise FailedPreconditionError(
-            f"task_id: task {id} is finished; start a new one", reason="TASK_FINISHED", field="task_id"
+            f"task_id: task {id} is finished as {task.outcome}; start a new one",
+            reason="TASK_FINISHED",
+            field="task_id",
         )
     return task
