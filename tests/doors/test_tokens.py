@@ -15,8 +15,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from siltstone.config import Settings
+from siltstone.data import from_data
+from siltstone.engine import Call
 from siltstone.gateway import Gateway
 from siltstone.local import Local
+from siltstone.model.requests import ExportMemoriesRequest, TrajectoryChunk
 from siltstone.server import IssuedTokens, Issuer, Server, serve
 from siltstone.v1 import admin_pb2, admin_pb2_grpc, memory_service_pb2, memory_service_pb2_grpc, search_pb2
 
@@ -123,6 +126,32 @@ def test_a_revoked_token_is_useless_at_once_in_an_open_stream_too(mem: Local, se
     with pytest.raises(siltstone.NotFoundError) as unknown:
         mem.revoke_token("none")
     assert unknown.value.reason == "TOKEN_NOT_FOUND"
+
+
+def test_of_a_log_whose_token_is_revoked_while_it_is_sent_nothing_is_kept(mem: Local) -> None:
+    token = new(mem)
+    sent = iter([{"options": {"namespace": "team/cut"}}, {"data": b'{"goal": "g", "steps": []}'}])
+
+    def revoked() -> None:
+        if not mem.engine.tokens.good(token.id):
+            raise siltstone.UnauthenticatedError("revoked")
+
+    def chunks() -> Iterator[Any]:
+        yield from_data(TrajectoryChunk, next(sent))
+        mem.revoke_token(token.id)
+        yield from_data(TrajectoryChunk, next(sent))
+
+    call = Call(still_valid=revoked)
+    with pytest.raises(siltstone.UnauthenticatedError):
+        mem.engine.stream_trajectory(chunks(), call)
+    assert "team/cut" not in {n.name for n in mem.namespaces()}
+
+    def exporting() -> None:
+        raise siltstone.UnauthenticatedError("revoked")
+
+    parts = mem.engine.export_memories(ExportMemoriesRequest(), Call(still_valid=exporting))
+    with pytest.raises(siltstone.UnauthenticatedError):
+        list(parts)
 
 
 def test_a_store_whose_last_token_is_revoked_stays_closed_also_when_it_is_opened_again(tmp_path: Any) -> None:
