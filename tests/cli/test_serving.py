@@ -176,3 +176,29 @@ def test_a_new_store_has_no_match_and_no_memories(
 )
 def test_a_server_on_all_addresses_is_reached_on_loopback(address: str, reached: str) -> None:
     assert reachable(address) == reached
+
+
+TOLD_AT_ANY_INSTANT = """
+import os, signal, sys, threading
+from siltstone.cli.serving import _told, _told_to_stop
+
+sys.setswitchinterval(1e-6)
+for i in range(500):
+    with _told_to_stop() as stop:
+        begin = threading.Event()
+        def tell(i=i):
+            begin.wait()
+            for _ in range(i % 50 * 20):
+                pass
+            os.kill(os.getpid(), signal.SIGTERM)
+        teller = threading.Thread(target=tell)
+        teller.start()
+        begin.set()
+        while not _told(stop, 0.001):
+            pass
+        teller.join()
+"""
+
+
+def test_a_signal_at_any_instant_of_the_wait_is_heard() -> None:
+    subprocess.run([sys.executable, "-c", TOLD_AT_ANY_INSTANT], check=True, timeout=100)

@@ -9,8 +9,8 @@ import json
 import os
 import signal
 import sys
-import threading
 import time
+from queue import SimpleQueue
 
 from siltstone.config import Settings
 from siltstone.engine import Engine
@@ -25,12 +25,12 @@ def run_server(data: str, back_s: float) -> None:
     if back_s:
         real = time.time_ns
         time.time_ns = lambda: real() - int(back_s * 1e9)
-    ended = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    told: SimpleQueue[int] = SimpleQueue()  # not an event, whose lock a signal may find held
+    signal.signal(signal.SIGTERM, lambda number, _: told.put(number))
     engine = Engine.open(data, SETTINGS)
     server = serve(engine, address="127.0.0.1:0")
     print(json.dumps({"pid": os.getpid(), "address": server.address}), flush=True)
-    ended.wait()
+    told.get()
     server.stop()
     engine.close()
 

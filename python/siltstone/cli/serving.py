@@ -2,10 +2,10 @@
 
 import signal
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -226,14 +226,18 @@ def _busy_port_named(address: str, setting: str) -> Iterator[None]:
 
 
 @contextmanager
-def _told_to_stop() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set. A second signal acts as usual, for a stop that hangs."""
-    stop = threading.Event()
+def _told_to_stop() -> Iterator[SimpleQueue[int]]:
+    """A queue into which SIGINT and SIGTERM go. A second signal acts as usual, for a stop that hangs.
+
+    Not an event: a signal that comes while its lock is held would wait for itself. `SimpleQueue.put` may be
+    called at any instant.
+    """
+    stop: SimpleQueue[int] = SimpleQueue()
     handled = (signal.SIGINT, signal.SIGTERM)
     former = {number: signal.getsignal(number) for number in handled}
 
     def told(number: int, _frame: object) -> None:
-        stop.set()
+        stop.put(number)
         for each in handled:
             signal.signal(each, former[each])
 
@@ -246,13 +250,21 @@ def _told_to_stop() -> Iterator[threading.Event]:
             signal.signal(number, former[number])
 
 
-def _until(context: Context, stop: threading.Event, gateway: "Gateway | None" = None) -> None:
+def _until(context: Context, stop: SimpleQueue[int], gateway: "Gateway | None" = None) -> None:
     sys.stdout.flush()
-    while not stop.wait(0.5):
+    while not _told(stop, 0.5):
         if gateway is not None and gateway.wait(0):
             break  # it failed; stopping it raises why
     context.say("stopping")
     sys.stdout.flush()
+
+
+def _told(stop: SimpleQueue[int], seconds: float) -> bool:
+    try:
+        stop.get(timeout=seconds)
+    except Empty:
+        return False
+    return True
 
 
 def _where(context: Context, address: str) -> str:
