@@ -1,6 +1,8 @@
 """Exports and imports: what goes out comes back, and what is bad is named by its line."""
 
+import base64
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +18,7 @@ from siltstone.model.requests import ExportMemoriesRequest, ImportReport
 from .conftest import NOW, SETTINGS, answers, fill
 
 Open = Callable[..., Local]
+NANS = b"\0\0\xc0\x7f" * 384
 
 
 @pytest.fixture
@@ -111,6 +114,8 @@ def test_a_bad_row_is_reported_with_its_line_and_the_rest_goes_on(open_at: Open,
         b'{"memory": {"contents": "x"}}',
         b'{"revision": {"memory_id": "01970000-0000-7000-8000-000000000001"}}',
         b"[" * 100_000,
+        lines[1].replace(b'"vectors":"', b'"vectors":"!'),
+        re.sub(rb'"vectors":"[^"]*"', b'"vectors":"' + base64.b64encode(NANS) + b'"', lines[1]),
     ]
     end = json.loads(lines[-1])
     end["end"]["memories"] += len(bad)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from siltstone.data import from_data, to_data
-from siltstone.engine.validate import Vector, check_vector, invalid
+from siltstone.engine.validate import Vector, invalid
 from siltstone.errors import FailedPreconditionError
 from siltstone.model import Memory, Revision
 
@@ -189,6 +189,7 @@ def _unpacked(text: object, dimension: int) -> Vector | None:
     if len(raw) % (4 * dimension if dimension > 0 else 1) or (raw and dimension <= 0):
         raise invalid("vectors", f"has {len(raw)} bytes, no multiple of {dimension} (dimension) float32")
     vectors = np.frombuffer(raw, dtype="<f4").reshape(-1, max(dimension, 1))
-    for i, vector in enumerate(vectors):
-        check_vector(vector.tolist(), f"vectors[{i}]")
+    lengths = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+    if not ((lengths > 0) & np.isfinite(lengths)).all():
+        raise invalid("vectors", "holds a NaN, an infinity, or a vector of length 0")
     return vectors
