@@ -39,7 +39,8 @@ class Servers:
                 text=True,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             )
-        threading.Thread(target=self._read, daemon=True).start()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
 
     def _read(self) -> None:
         assert self.spawner.stdout is not None
@@ -73,8 +74,10 @@ class Servers:
             os.close(descriptor)
 
     def close(self) -> None:
-        self.spawner.kill()
-        self.spawner.wait()
+        """End the spawner, and with it the servers, which hold its pipe."""
+        with self.spawner:
+            self.spawner.kill()
+            self.reader.join(BOUND_S)
 
 
 @dataclass
