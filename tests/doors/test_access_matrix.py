@@ -124,7 +124,7 @@ REQUESTS: dict[str, Make] = {
     "StreamBackup": lambda p: {},
     "ExportMemories": lambda p: {"namespaces": [p.name]},
     "ImportMemories": lambda p: {"messages": iter([{}])},
-    "ReembedMemories": lambda p: {"model": "m", "namespace": p.name},
+    "ReembedMemories": lambda p: {"model": "hashing", "namespace": p.name},
     "CreateToken": lambda p: {"name": "n", "namespaces": [p.name], "roles": ["reader"]},
     "ListTokens": lambda p: {},
     "RevokeToken": lambda p: {"id": "x"},
