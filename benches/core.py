@@ -3,9 +3,10 @@
     python benches/core.py [--memories 100000] [--vectors embeddings.npz] [--only scan,graph,…]
 
 `--vectors` (or SILTSTONE_BENCH_VECTORS) names a file with the arrays `v` (embeddings of texts) and `q` (of
-queries), float32; 384 dimensions are taken (the first principal ones of more). Where it holds fewer than
-`--memories`, the rest are mixtures of two of them with noise, and the output says so. Without it the vectors
-are random clusters. Times are CPU times of the calling thread where one search is timed, wall times of a batch.
+queries), float32, and `t` and `a`, the texts and what is asked, strings; 384 dimensions are taken (the first
+principal ones of more). Where it holds fewer than `--memories`, the rest are mixtures of two of them with
+noise, and the output says so. Without it vectors are random clusters and texts random words. Times are CPU
+times of the calling thread where one search is timed, wall times of a batch.
 """
 
 import argparse
@@ -68,12 +69,14 @@ class Bench:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.random = np.random.default_rng(7)
         self.count: int = arguments.memories
+        self.texts: list[str] = []
         self.vectors, self.queries, self.origin = self._vectors(arguments.vectors)
-        vocabulary = np.array(WORDS + [f"word{i}" for i in range(20_000)])
-        share = 1 / np.arange(1, len(vocabulary) + 1)
-        chosen = self.random.choice(vocabulary, size=(self.count, 25), p=share / share.sum())
-        self.texts = [" ".join(words) for words in chosen]
-        self.asked = [" ".join(words[5:9]) for words in chosen[: len(self.queries)]]
+        if not self.texts:
+            vocabulary = np.array(WORDS + [f"word{i}" for i in range(20_000)])
+            share = 1 / np.arange(1, len(vocabulary) + 1)
+            chosen = self.random.choice(vocabulary, size=(self.count, 25), p=share / share.sum())
+            self.texts = [" ".join(words) for words in chosen]
+            self.asked = [" ".join(words[5:9]) for words in chosen[: len(self.queries)]]
         self.index = Index(None)
         self.usearch: Any = None
 
@@ -85,6 +88,7 @@ class Bench:
             return vectors[:-512], vectors[-512:], "random clusters (no --vectors given)"
         with np.load(path) as file:
             real, queries = file["v"].astype("f4"), file["q"].astype("f4")
+            texts, self.asked = file["t"].tolist(), file["a"].tolist()
         origin = f"{min(len(real), self.count):,} real embeddings"
         if real.shape[1] > DIMENSION:
             axes = np.linalg.svd(real[:5000], full_matrices=False)[2][:DIMENSION].T
@@ -92,12 +96,17 @@ class Bench:
             origin += f", {DIMENSION} principal dimensions"
         real = _unit(real)
         parts = [real[: self.count]]
+        self.texts = texts[: self.count]
         missing = self.count - len(parts[0])
         if missing > 0:
             origin += f", {missing:,} mixtures of them"
             for at in range(0, missing, 100_000):
                 size = min(100_000, missing - at)
                 a, b = self.random.integers(len(real), size=(2, size))
+                self.texts += [
+                    texts[i][: len(texts[i]) // 2] + texts[j][len(texts[j]) // 2 :]
+                    for i, j in zip(a, b, strict=True)
+                ]
                 share = self.random.uniform(0.3, 0.7, size=(size, 1)).astype("f4")
                 noise = self.random.normal(size=(size, DIMENSION)).astype("f4") * (0.3 / DIMENSION**0.5)
                 parts.append(_unit(share * real[a] + (1 - share) * real[b] + noise))

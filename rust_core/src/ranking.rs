@@ -353,7 +353,7 @@ fn choose(request: &Request, sides: &mut [Side], best: f64) -> Vec<Hit> {
 fn hit(side: &mut Side, chosen: Chosen) -> Hit {
     let Weighed { index, similarity, support, .. } = side.weighed[chosen.from.1];
     let slot = side.found.slots[index];
-    let passage = side.vector.map_or(0, |query| side.state.vectors.best(query, slot).1);
+    let passage = side.vector.map_or(0, |query| side.state.vectors.passage(query, slot));
     Hit {
         collection: side.number,
         id: chosen.id,

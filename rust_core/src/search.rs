@@ -64,6 +64,8 @@ impl<'a> Search<'a> {
             window: request.window,
             top_k: request.top_k,
             neighbours: request.weights.neighbours > 0.0,
+            recency: request.weights.recency > 0.0,
+            confidence: request.weights.confidence > 0.0,
             exact: request.exact,
         }
     }

@@ -1,6 +1,5 @@
 //! Damaged and random input for the decoders: it is refused or read, and never ends in a panic. A fixed number
-//! of seeds in a test run; SILTSTONE_FUZZ_SEEDS=100000 goes on for a while. `rust_core/fuzz` holds the same two
-//! entries for a fuzzer that looks at coverage.
+//! of seeds in a test run; SILTSTONE_FUZZ_SEEDS=100000 goes on for a while.
 
 mod common;
 

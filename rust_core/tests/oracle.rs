@@ -221,22 +221,24 @@ fn expected(worlds: &[(u64, &Dictionary)], request: &Request, query: &[f32]) -> 
 
 fn assert_same(found: &[Hit], expected: &[Hit], top_k: usize, note: &str) {
     assert_eq!(found.len(), expected.len().min(top_k), "{note}");
+    // a cosine is rounded by up to 4e-5; the gate's power and weights above one make more of it
     let close = |a: f64, b: f64| (a - b).abs() < 2e-4;
+    let about = |a: f64, b: f64| (a - b).abs() < 2e-3;
     for (place, hit) in found.iter().enumerate() {
         // near-equal scores may change places through rounding, so places compare by score, parts by id
         let there = &expected[place];
         assert!(
-            hit.in_window == there.in_window && close(hit.score, there.score),
+            hit.in_window == there.in_window && about(hit.score, there.score),
             "{note}: place {place}: {hit:?} but {there:?}"
         );
         let own = expected.iter().find(|own| own.id == hit.id && own.collection == hit.collection);
         let own = own.unwrap_or_else(|| panic!("{note}: {hit:?} is not allowed"));
-        let same = close(hit.score, own.score)
+        let same = about(hit.score, own.score)
             && close(hit.similarity, own.similarity)
-            && close(hit.gate, own.gate)
+            && about(hit.gate, own.gate)
             && close(hit.recency, own.recency)
             && close(hit.confidence, own.confidence)
-            && close(hit.cosine, own.cosine)
+            && (hit.cosine - own.cosine).abs() < 4e-5
             && close(hit.lexical, own.lexical)
             && close(hit.support, own.support)
             && hit.passage == own.passage;

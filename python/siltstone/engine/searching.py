@@ -122,6 +122,7 @@ class Searching(Writing):
                     explain.allowed = answer.output.allowed
                     explain.candidates = answer.output.candidates
                     explain.search_us = answer.output.elapsed_us
+                    explain.stages_us = answer.output.stages
                 result.explain = explain
             else:
                 result.explain = None

@@ -169,6 +169,7 @@ class Explanation:
     read_us: int = 0
     gave_way: list[str] = field(default_factory=list)  # ids that diversity kept out of the top_k
     rerank: str = ""  # done, or why not; "": not asked
+    stages_us: dict[str, int] = field(default_factory=dict)  # in the index: filter, candidates, scan, score
 
 
 @dataclass(slots=True, kw_only=True)

@@ -215,7 +215,14 @@ class TimeWindow(_message.Message):
     def __init__(self, start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("plan", "allowed", "candidates", "embed_us", "search_us", "read_us", "gave_way", "rerank")
+    __slots__ = ("plan", "allowed", "candidates", "embed_us", "search_us", "read_us", "gave_way", "rerank", "stages_us")
+    class StagesUsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     PLAN_FIELD_NUMBER: _ClassVar[int]
     ALLOWED_FIELD_NUMBER: _ClassVar[int]
     CANDIDATES_FIELD_NUMBER: _ClassVar[int]
@@ -224,6 +231,7 @@ class Explanation(_message.Message):
     READ_US_FIELD_NUMBER: _ClassVar[int]
     GAVE_WAY_FIELD_NUMBER: _ClassVar[int]
     RERANK_FIELD_NUMBER: _ClassVar[int]
+    STAGES_US_FIELD_NUMBER: _ClassVar[int]
     plan: str
     allowed: int
     candidates: int
@@ -232,7 +240,8 @@ class Explanation(_message.Message):
     read_us: int
     gave_way: _containers.RepeatedScalarFieldContainer[str]
     rerank: str
-    def __init__(self, plan: _Optional[str] = ..., allowed: _Optional[int] = ..., candidates: _Optional[int] = ..., embed_us: _Optional[int] = ..., search_us: _Optional[int] = ..., read_us: _Optional[int] = ..., gave_way: _Optional[_Iterable[str]] = ..., rerank: _Optional[str] = ...) -> None: ...
+    stages_us: _containers.ScalarMap[str, int]
+    def __init__(self, plan: _Optional[str] = ..., allowed: _Optional[int] = ..., candidates: _Optional[int] = ..., embed_us: _Optional[int] = ..., search_us: _Optional[int] = ..., read_us: _Optional[int] = ..., gave_way: _Optional[_Iterable[str]] = ..., rerank: _Optional[str] = ..., stages_us: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class SearchMemoriesResponse(_message.Message):
     __slots__ = ("hits", "time_window", "tokens_used", "truncated", "explain", "nothing_in_window")

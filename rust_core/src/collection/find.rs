@@ -27,6 +27,9 @@ pub struct Ask<'a> {
     pub top_k: usize,
     /// Whether neighbours in a sequence count.
     pub neighbours: bool,
+    /// Whether recency and confidence do: then the newest and the most confident are candidates.
+    pub recency: bool,
+    pub confidence: bool,
     /// Scan, whatever the size.
     pub exact: bool,
 }
@@ -175,10 +178,14 @@ impl State {
         let matching = self.lexical.top(lexical, Some(allowed), wanted.max(LEXICAL_CANDIDATES));
         let best = matching.first().map_or(0.0, |(_, score)| *score);
         candidates.extend(matching.into_iter().map(|(slot, _)| slot));
-        let newest = self.columns.newest_first().filter(|slot| allowed.contains(*slot));
-        candidates.extend(newest.take(wanted));
-        let confident = self.columns.most_confident_first().filter(|slot| allowed.contains(*slot));
-        candidates.extend(confident.take(wanted));
+        if ask.recency {
+            let newest = self.columns.newest_first().filter(|slot| allowed.contains(*slot));
+            candidates.extend(newest.take(wanted));
+        }
+        if ask.confidence {
+            let confident = self.columns.most_confident_first().filter(|slot| allowed.contains(*slot));
+            candidates.extend(confident.take(wanted));
+        }
         candidates.sort_unstable();
         candidates.dedup();
         (candidates.into_iter().collect(), best)

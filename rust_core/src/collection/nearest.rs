@@ -23,6 +23,8 @@ impl State {
             window: None,
             top_k: k,
             neighbours: false,
+            recency: false,
+            confidence: false,
             exact: false,
         };
         let candidates: Vec<Vec<u32>> = match self.plan(live, &ask, limits) {

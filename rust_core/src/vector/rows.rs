@@ -1,5 +1,5 @@
 //! Vectors of length one as integers: 16 bits a number with one scale a row, in two planes of bytes. The high
-//! bytes alone are what a scan and the graph read, at a quarter of float32; both together are within 2e-5 of it.
+//! bytes alone are what a scan and the graph read, at a quarter of float32; both together are within 4e-5 of it.
 
 use super::kernels::{Kernels, LANE, prefetch};
 
