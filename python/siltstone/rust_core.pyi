@@ -83,8 +83,8 @@ class Index:
         - exact: bool, absent = false: scan, whatever the size; the answer is then that of the formulas over
           every allowed memory, cosines being within 2e-4 of float32
 
-        Several searches in one call are answered in blocks, one pass over the vectors a block where they look at
-        the same memories, on all cores; the answers are those of one call each.
+        Several searches in one call are answered in blocks on all cores, one pass over the vectors a block
+        where they look at the same memories; the answers are those of one call each.
 
         Without vector and text every similarity is 0 and the gate 1: recency and confidence order. The
         answer is the top_k by score (ties: newer event_time, then smaller id). A request that is refused
@@ -118,8 +118,8 @@ class Index:
 
     def status(self, collection: int) -> CollectionStatus: ...
     def vectors_of(self, collection: int, id: bytes) -> bytes | None:
-        """The normalised vectors of one memory as the index holds them, packed float32, each number within 2e-5
-        of what was put; None if absent."""
+        """The normalised vectors of one memory as the index holds them, packed float32, each number within
+        2e-5 of what was put; None if absent."""
 
     def digest(self, collection: int) -> bytes:
         """16 bytes over everything a search can see, the same for equal content however it came about
@@ -133,8 +133,8 @@ class SearchOutput:
     candidates: int
     elapsed_us: int
     stages: dict[str, int]
-    """With explain, the µs spent in each stage: filter, candidates (graph, words, newest, most confident), scan,
-    score. Else empty."""
+    """With explain, the µs spent in each stage: filter, candidates (graph, words, newest, most confident),
+    scan, score. Else empty."""
 
 @final
 class CoreHit:
