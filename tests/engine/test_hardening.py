@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import siltstone
 from siltstone.config import Settings
+from siltstone.engine.mover import Mover
 from siltstone.local import Local
 
 UNKNOWN = "0197a3c4-7d2e-7c11-9f00-3b1f6a2c9d55"
@@ -307,6 +308,23 @@ def test_a_path_that_is_no_directory_is_refused_with_the_reason(tmp_path: Path) 
         siltstone.open(file, settings=HASHING)
     assert caught.value.reason == "DATA_UNUSABLE"
     assert str(file) in str(caught.value)
+
+
+def test_a_start_that_fails_leaves_nothing_running_and_nothing_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = set(threading.enumerate())
+
+    def fail(self: Mover) -> None:
+        raise OSError("没有线程了")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Mover, "start", fail)  # the last part to start
+        with pytest.raises(OSError, match="没有线程了"):
+            siltstone.open(tmp_path / "data", settings=HASHING)
+    assert [thread.name for thread in set(threading.enumerate()) - before] == []
+    with siltstone.open(tmp_path / "data", settings=HASHING) as mem:
+        mem.write("重新打开之后照常工作")
 
 
 def test_the_index_of_another_store_is_not_served(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_a_namespace_is_bound_to_one_model(store, vectors):
     for model, dimension in (("another", 4), ("model", 8)):
         with pytest.raises(FailedPreconditionError) as caught:
             store.commit(lambda w, m=model, d=dimension: w.bind_model(1, m, d))
-        assert caught.value.reason == "MODEL_MISMATCH"
+        assert caught.value.reason == "EMBEDDING_MODEL_MISMATCH"
 
 
 @pytest.mark.parametrize(("model", "dimension"), [("", 4), ("m", 0), ("m", 4097)])

@@ -7,6 +7,7 @@ one apply → encode.
 """
 
 import logging
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
@@ -59,74 +60,69 @@ class Engine(Reembedding):
                 merge_threshold=settings.embedding_merge_threshold,
             )
 
-        embedders = Embedders(open_one(settings.embedding_model), open_one)
-        try:
-            return cls(Path(path), embedders, settings)
-        except BaseException:
-            embedders.close()
-            raise
+        return cls(Path(path), Embedders(open_one(settings.embedding_model), open_one), settings)
 
     def __init__(self, path: Path, embedders: Embedders, settings: Settings) -> None:
-        extractor = open_extractor(settings)
-        reranker = open_reranker(settings)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            collections = Collections(path / "index", settings.index_memory)
-        except OSError as error:
-            raise FailedPreconditionError(
-                f"data: {path} cannot be a data directory ({error.strerror or error}); give a directory that "
-                "this user may write to",
-                reason="DATA_UNUSABLE",
-                field="data",
-            ) from error
-        store = Store(
-            path / "store",
-            applier=collections.apply,
-            map_size=settings.map_size,
-            max_namespaces=settings.max_namespaces,
-            max_memories=settings.max_memories,
-        )
-        super().__init__(store, collections, embedders, settings)
-        self.tokens = TokenBook(store)
-        self.extractor = extractor
-        self.past = PastIndex(store, self.embedders, settings.max_as_of_memories)
-        self.ranking = Ranking(store, self.embedders, reranker)
-        self.sweeper = Sweeper(
-            store, grace=timedelta(days=settings.expired_grace_days), every=settings.sweep_every_s
-        )
-        self.jobs = JobRunner(
-            store, self.look_at_task, threads=settings.hindsight_workers, attempts=settings.hindsight_attempts
-        )
-        self.task_keeper = TaskKeeper(store, self.jobs, settings, every=TASKS_EVERY_S)
-        self.backups = BackupKeeper(
-            store, settings.backup_targets, every=settings.backup_every, keep=settings.backup_keep
-        )
-        self.mover = Mover(store, collections, embedders)
-        try:
+        with ExitStack() as opened:  # a start that fails leaves nothing open and nothing running
+            opened.callback(embedders.close)
+            extractor = open_extractor(settings)
+            reranker = open_reranker(settings)
+            if reranker is not None:
+                opened.callback(reranker.close)
+            collections = _collections(path, settings)
+            store = Store(
+                path / "store",
+                applier=collections.apply,
+                map_size=settings.map_size,
+                max_namespaces=settings.max_namespaces,
+                max_memories=settings.max_memories,
+            )
+            opened.callback(store.close)
+            super().__init__(store, collections, embedders, settings)
+            self.tokens = TokenBook(store)
+            self.extractor = extractor
+            self.past = PastIndex(store, embedders, settings.max_as_of_memories)
+            self.ranking = Ranking(store, embedders, reranker)
+            self.sweeper = Sweeper(
+                store, grace=timedelta(days=settings.expired_grace_days), every=settings.sweep_every_s
+            )
+            self.jobs = JobRunner(
+                store,
+                self.look_at_task,
+                threads=settings.hindsight_workers,
+                attempts=settings.hindsight_attempts,
+            )
+            self.task_keeper = TaskKeeper(store, self.jobs, settings, every=TASKS_EVERY_S)
+            self.backups = BackupKeeper(
+                store, settings.backup_targets, every=settings.backup_every, keep=settings.backup_keep
+            )
+            self.mover = Mover(store, collections, embedders)
             collections.start(store)
+            opened.callback(collections.close)
             try:
                 self.finish_erasures(Call())
             except ResourceExhaustedError as error:
                 # What was erased is in no answer; to refuse those of the rest would help nobody.
                 log.error("the store's files may still hold erased text; run siltstone compact: %s", error)
-            self.jobs.start()
-            self.sweeper.start()
-            self.task_keeper.start()
-            self.backups.start()
-            self.mover.start()
-        except BaseException:
-            store.close()  # or its lock stays held for as long as this process lives
-            raise
+            opened.callback(extractor.close)  # before the index: who waits for its model has not written yet
+            for part in (self.jobs, self.sweeper, self.task_keeper, self.backups, self.mover):
+                opened.callback(part.close)
+                part.start()
+            self._to_close = opened.pop_all()
 
     def close(self) -> None:
         """End what runs, save the index, release the directory. Nothing acknowledged is lost without it."""
-        self.backups.close()
-        self.mover.close()
-        self.sweeper.close()
-        self.task_keeper.close()
-        self.jobs.close()
-        self.extractor.close()
-        self.collections.close()
-        self.store.close()
-        self.ranking.close()
-        self.embedders.close()
+        self._to_close.close()
+
+
+def _collections(path: Path, settings: Settings) -> Collections:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        return Collections(path / "index", settings.index_memory)
+    except OSError as error:
+        raise FailedPreconditionError(
+            f"data: {path} cannot be a data directory ({error.strerror or error}); give a directory that "
+            "this user may write to",
+            reason="DATA_UNUSABLE",
+            field="data",
+        ) from error

@@ -46,10 +46,6 @@ class Ranking:
         self._embedders = embedders
         self._reranker = reranker
 
-    def close(self) -> None:
-        if self._reranker is not None:
-            self._reranker.close()
-
     def reranks(self, request: SearchRequest) -> bool:
         return self._reranker is not None and request.rerank and request.query is not None
 

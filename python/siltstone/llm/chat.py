@@ -20,11 +20,11 @@ Message = dict[str, str]
 
 
 class ChatError(Exception):
-    """No usable answer; the text says why, `detail` what the endpoint said. Neither holds the key."""
+    """No usable answer; the text says why, and holds neither the key nor what the endpoint said, which may
+    repeat what it was sent."""
 
-    def __init__(self, reason: str, *, again: bool, wait_s: float | None = None, detail: str = "") -> None:
+    def __init__(self, reason: str, *, again: bool, wait_s: float | None = None) -> None:
         super().__init__(reason)
-        self.detail = detail
         self.again = again  # whether another try may help
         self.wait_s = wait_s  # how long the endpoint asks to wait
 
@@ -64,7 +64,6 @@ class ChatEndpoint:
             ) from None
         self.model = model
         self._url = str(url)
-        self._key = api_key
         self._dialect = _Dialect()
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._client: httpx2.AsyncClient | None = None  # belongs to the background's loop
@@ -99,11 +98,11 @@ class ChatEndpoint:
             if status == 200:
                 self._dialect = dialect
                 return _completion(body)
-            said = self._without_key(body[:300].decode(errors="replace"))
+            said = body[:300].decode(errors="replace")
             easier = _easier(dialect, said) if status in _REFUSED_AS_ASKED else None
             if easier is None:
                 again = status in (408, 409, 425, 429) or status >= 500
-                raise ChatError(f"HTTP {status}", again=again, wait_s=wait_s, detail=said)
+                raise ChatError(f"HTTP {status}", again=again, wait_s=wait_s)
             dialect = easier
 
     def close(self) -> None:
@@ -149,12 +148,8 @@ class ChatEndpoint:
         except (TimeoutError, httpx2.TimeoutException):
             what = "no whole answer" if body else "no answer"
             raise ChatError(f"{what} within {left:.1f} s", again=False) from None
-        except httpx2.HTTPError as error:
-            detail = self._without_key(str(error))
-            raise ChatError("the connection failed", again=True, detail=detail) from None
-
-    def _without_key(self, text: str) -> str:
-        return text.replace(self._key, "***") if self._key else text
+        except httpx2.HTTPError:
+            raise ChatError("the connection failed", again=True) from None
 
 
 def _easier(dialect: _Dialect, said: str) -> _Dialect | None:

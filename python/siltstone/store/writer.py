@@ -118,7 +118,7 @@ class Writer(Reader):
             dimension: of its vectors, 1..4096.
 
         Raises:
-            FailedPreconditionError: (MODEL_MISMATCH) it has vectors of another model.
+            FailedPreconditionError: (EMBEDDING_MODEL_MISMATCH) it has vectors of another model.
         """
         record = self._require(namespace)
         _check_model(model, dimension)
@@ -130,7 +130,7 @@ class Writer(Reader):
                 f"namespace {record.name!r} holds vectors of {record.embedding_model} with "
                 f"{record.embedding_dimension} dimensions, not of {model} with {dimension}; "
                 "configure that model or re-embed the namespace",
-                reason="MODEL_MISMATCH",
+                reason="EMBEDDING_MODEL_MISMATCH",
                 field="namespace",
             )
         self._put_namespace(replace(record, embedding_model=model, embedding_dimension=dimension))
