@@ -5,11 +5,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import httpx2
 import numpy as np
 
 from siltstone.embed.protocol import Vectors
 from siltstone.embed.texts import check_texts, without_nul
+from siltstone.endpoint import Connection, Endpoint, EndpointError
 from siltstone.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -21,10 +21,6 @@ BATCH = 128  # texts a request
 RETRIES = 2  # after a 429, a 5xx or a broken connection
 MAX_BODY = 64 << 20  # bytes; 128 vectors of 4096 numbers are 12 MB
 MAX_DIMENSION = 4096  # of the index
-
-
-class _Transient(Exception):
-    """Worth another try; the text says what happened."""
 
 
 class EndpointEmbedder:
@@ -66,23 +62,15 @@ class EndpointEmbedder:
             raise InvalidArgumentError(
                 f"dimension: {dimension} is not in 1..{MAX_DIMENSION}", field="dimension"
             )
-        api_key = api_key.strip()
-        if not (api_key.isascii() and api_key.isprintable()):
-            # The client would quote it in its own error.
-            raise InvalidArgumentError(
-                "api_key: has characters that no HTTP header may have", field="api_key"
-            )
         self._name = model
         self.model = f"openai:{model}"
         self.background = background
         self.merge_threshold = merge_threshold
-        self._key = api_key
         self._timeout_s = timeout_s
         self._backoff_s = backoff_s
-        self._url, self._shown_url = _embeddings_url(base_url)
-        self._client = httpx2.Client(
-            headers={"Authorization": f"Bearer {api_key}"} if api_key else {}, timeout=timeout_s
-        )
+        self._endpoint = Endpoint(base_url, "/embeddings", api_key=api_key, example="http://host:port/v1")
+        self._shown_url = self._endpoint.shown_url
+        self._connection = Connection(self._endpoint)
         self.dimension = dimension or 0
         try:
             self.dimension = self._request(["warm-up"]).shape[1]
@@ -93,7 +81,7 @@ class EndpointEmbedder:
                     reason="EMBEDDING_DIMENSION",
                 )
         except BaseException:
-            self._client.close()
+            self._connection.close()
             raise
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -110,45 +98,31 @@ class EndpointEmbedder:
         return ""  # how fast it is, and where it ends, is the endpoint's to say
 
     def close(self) -> None:
-        self._client.close()
+        self._connection.close()
 
     def _request(self, texts: list[str]) -> Vectors:
         for attempt in range(RETRIES + 1):
             try:
                 return self._vectors(self._post(texts), len(texts))
-            except _Transient as error:
+            except EndpointError as error:
+                if not error.again:
+                    raise self._unavailable(str(error)) from error
                 if attempt == RETRIES:
                     raise self._unavailable(f"{error}, {attempt + 1} times") from error
                 time.sleep(self._backoff_s * 2**attempt)
         raise AssertionError("unreachable")
 
     def _post(self, texts: list[str]) -> bytes:
-        deadline = time.monotonic() + self._timeout_s
         payload = {"model": self._name, "input": texts, "encoding_format": "float"}
-        try:
-            with self._client.stream("POST", self._url, json=payload) as response:
-                body = bytearray()
-                for chunk in response.iter_bytes():
-                    body += chunk
-                    # The client's timeout is for each read: a trickle would never end.
-                    if time.monotonic() > deadline:
-                        raise self._unavailable(f"no whole answer within {self._timeout_s:g} s")
-                    if len(body) > MAX_BODY:
-                        raise self._unavailable(f"answer above {MAX_BODY} bytes")
-                if response.status_code != 200:
-                    raise self._refusal(response.status_code, bytes(body))
-                return bytes(body)
-        except httpx2.TimeoutException as error:
-            raise self._unavailable(f"no answer within {self._timeout_s:g} s") from error
-        except httpx2.TransportError as error:
-            raise _Transient(f"connection failed ({self._without_key(str(error))})") from error
-        except httpx2.HTTPError as error:
-            raise self._unavailable(self._without_key(str(error))) from error
+        status, body = self._connection.post(payload, timeout_s=self._timeout_s, most=MAX_BODY)
+        if status != 200:
+            raise self._refusal(status, body)
+        return body
 
     def _refusal(self, status: int, body: bytes) -> Exception:
-        said = self._without_key(body[:300].decode(errors="replace"))
+        said = self._endpoint.without_key(body[:300].decode(errors="replace"))
         if status == 429 or status >= 500:
-            return _Transient(f"HTTP {status} ({said})")
+            return EndpointError(f"HTTP {status} ({said})", again=True)
         if status in (400, 413, 422):
             return InvalidArgumentError(
                 f"texts: {self._shown_url} refuses them with HTTP {status}: {said}", field="texts"
@@ -189,23 +163,3 @@ class EndpointEmbedder:
             f"embedding endpoint {self._shown_url}: {what}; check that it runs, then retry",
             reason="EMBEDDING_ENDPOINT_UNAVAILABLE",
         )
-
-    def _without_key(self, text: str) -> str:
-        return text.replace(self._key, "***") if self._key else text
-
-
-def _embeddings_url(base_url: str) -> tuple[str, str]:
-    """The URL to post to, and the same without user and password, for messages."""
-    try:
-        url = httpx2.URL(base_url.rstrip("/") + "/embeddings")
-    except httpx2.InvalidURL as error:
-        raise _bad_url(base_url, str(error)) from None
-    if url.scheme not in ("http", "https") or not url.host:
-        raise _bad_url(base_url, "no http:// or https:// address")
-    return str(url), str(url.copy_with(username="", password=""))
-
-
-def _bad_url(base_url: str, why: str) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        f"base_url: {base_url!r}: {why}; give the endpoint as http://host:port/v1", field="base_url"
-    )

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from siltstone.errors import InvalidArgumentError
+from siltstone.endpoint import Endpoint
 from siltstone.hindsight.untrusted import read_json
 from siltstone.hindsight.watching import Check, unwatched
 from siltstone.llm.background import Background
@@ -50,22 +50,11 @@ class ChatEndpoint:
 
     def __init__(self, model: str, *, base_url: str, api_key: str = "") -> None:
         """`base_url` goes up to and including the version, as ``http://127.0.0.1:8000/v1``."""
-        api_key = api_key.strip()
-        if not (api_key.isascii() and api_key.isprintable()):
-            # The client would quote it in its own error.
-            raise InvalidArgumentError(
-                "llm_api_key: has characters that no HTTP header may have", field="llm_api_key"
-            )
-        try:
-            url = httpx2.URL(base_url.rstrip("/") + "/chat/completions")
-        except httpx2.InvalidURL as error:
-            raise InvalidArgumentError(
-                f"llm_base_url: {error}; give the endpoint as http://host:port/v1", field="llm_base_url"
-            ) from None
+        self._endpoint = Endpoint(
+            base_url, "/chat/completions", api_key=api_key, example="http://host:port/v1", settings="llm_"
+        )
         self.model = model
-        self._url = str(url)
         self._dialect = _Dialect()
-        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._client: httpx2.AsyncClient | None = None  # belongs to the background's loop
         self._background = Background("siltstone-llm")
 
@@ -132,13 +121,13 @@ class ChatEndpoint:
         if left <= 0:
             raise ChatError("no time left to ask", again=False)
         if self._client is None:
-            self._client = httpx2.AsyncClient(headers=self._headers)
+            self._client = httpx2.AsyncClient(headers=self._endpoint.headers)
         body = bytearray()
         try:
             # The client's timeout is for each read: a trickle would never end.
             async with (
                 asyncio.timeout(left),
-                self._client.stream("POST", self._url, json=payload, timeout=left) as response,
+                self._client.stream("POST", self._endpoint.url, json=payload, timeout=left) as response,
             ):
                 async for chunk in response.aiter_bytes():
                     body += chunk

@@ -12,9 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import httpx2
-
-from siltstone.errors import InvalidArgumentError
+from siltstone.endpoint import Connection, Endpoint, EndpointError
 
 MAX_BODY = 4 << 20  # bytes; an answer is a few numbers a text
 PAUSE_S = 10.0  # after a failure: a dead reranker must not slow down every search
@@ -48,27 +46,15 @@ class Reranker:
         Raises:
             InvalidArgumentError: the URL or the key cannot be used.
         """
-        api_key = api_key.strip()
-        if not (api_key.isascii() and api_key.isprintable()):
-            # The client would quote it in its own error.
-            raise InvalidArgumentError(
-                "rerank_api_key: has characters that no HTTP header may have", field="rerank_api_key"
-            )
-        try:
-            url = httpx2.URL(base_url.rstrip("/") + "/rerank")
-        except httpx2.InvalidURL as error:
-            raise _bad_url(base_url, str(error)) from None
-        if url.scheme not in ("http", "https") or not url.host:
-            raise _bad_url(base_url, "no http:// or https:// address")
-        self._url = str(url)
+        self._endpoint = Endpoint(
+            base_url, "/rerank", api_key=api_key, example="http://127.0.0.1:8080", settings="rerank_"
+        )
+        self._connection = Connection(self._endpoint)
         self._model = model
-        self._key = api_key
         self._timeout_s = timeout_s
         self._pause_s = pause_s
         self._lock = threading.Lock()
         self._resume_at = 0.0  # on time.monotonic's clock
-        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = httpx2.Client(headers=headers, timeout=timeout_s)
 
     def scores(self, query: str, texts: Sequence[str], *, timeout_s: float | None = None) -> list[float]:
         """How well each text answers the query, in the order of `texts`; higher is better, finite, and of a
@@ -95,7 +81,7 @@ class Reranker:
             raise
 
     def close(self) -> None:
-        self._client.close()
+        self._connection.close()
 
     def _post(self, query: str, texts: Sequence[str], allowed: float) -> bytes:
         payload: dict[str, Any] = {"query": query}
@@ -103,29 +89,14 @@ class Reranker:
             payload |= {"model": self._model, "documents": list(texts), "top_n": len(texts)}
         else:
             payload |= {"texts": list(texts), "truncate": True}
-        deadline = time.monotonic() + allowed
-        late = RerankError(f"no whole answer within {allowed:g} s")
         try:
-            with self._client.stream("POST", self._url, json=payload, timeout=allowed) as response:
-                body = bytearray()
-                for chunk in response.iter_bytes():
-                    body += chunk
-                    # The client's timeout is for each read: a trickle would never end.
-                    if time.monotonic() > deadline:
-                        raise late
-                    if len(body) > MAX_BODY:
-                        raise RerankError(f"answer above {MAX_BODY} bytes")
-                if response.status_code != 200:
-                    said = self._without_key(body[:200].decode(errors="replace"))
-                    raise RerankError(f"HTTP {response.status_code}: {said}")
-                return bytes(body)
-        except httpx2.TimeoutException:
-            raise late from None
-        except (httpx2.HTTPError, httpx2.StreamError) as error:
-            raise RerankError(f"connection failed ({self._without_key(str(error))})") from None
-
-    def _without_key(self, text: str) -> str:
-        return text.replace(self._key, "***") if self._key else text
+            status, body = self._connection.post(payload, timeout_s=allowed, most=MAX_BODY)
+        except EndpointError as error:
+            raise RerankError(str(error)) from None
+        if status != 200:
+            said = self._endpoint.without_key(body[:200].decode(errors="replace"))
+            raise RerankError(f"HTTP {status}: {said}")
+        return body
 
 
 def _scores(body: bytes, count: int) -> list[float]:
@@ -139,10 +110,3 @@ def _scores(body: bytes, count: int) -> list[float]:
     if len(rows) != count or not all(map(math.isfinite, ordered)):
         raise RerankError(f"{len(rows)} scores for {count} texts, or some that are not finite")
     return ordered
-
-
-def _bad_url(base_url: str, why: str) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        f"rerank_base_url: {base_url!r}: {why}; give what stands before /rerank, as http://127.0.0.1:8080",
-        field="rerank_base_url",
-    )

@@ -90,11 +90,6 @@ class Writer(Reader):
         self.created = Created()
         self.now = records.from_microseconds(self._time)
 
-    @property
-    def commit_seq(self) -> int:
-        """The seq this operation gets when it changes anything; `seq` is what it sees."""
-        return self._commit_seq
-
     # namespaces
 
     def create_namespace(self, name: str) -> NamespaceRecord:
@@ -542,12 +537,6 @@ class Writer(Reader):
             if time >= horizon:
                 break
             self._delete_answer(old)
-
-    def delete_answers(self) -> int:
-        """Forget every stored answer, for their texts' sake; how many there were."""
-        count = self._delete_all("answers", b"")
-        self._delete_all("answer_times", b"")
-        return count
 
     def put_audit(self, event: AuditEvent) -> AuditEvent:
         """Add to the audit log; sets `seq`, `place`, `time` and where it is "" `principal`. The note is kept

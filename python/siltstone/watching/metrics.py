@@ -9,7 +9,7 @@ from itertools import chain
 from time import perf_counter
 from typing import Any, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import start_http_server
 from prometheus_client.process_collector import ProcessCollector
@@ -48,9 +48,6 @@ class Metrics:
 
     def counter(self, name: str, doc: str, *labels: str) -> Counter:
         return Counter(f"siltstone_{name}", doc, labels, registry=self.registry)
-
-    def gauge(self, name: str, doc: str, *labels: str) -> Gauge:
-        return Gauge(f"siltstone_{name}", doc, labels, registry=self.registry)
 
     def seconds(self, name: str, doc: str, *labels: str) -> Histogram:
         return Histogram(f"siltstone_{name}", doc, labels, registry=self.registry, buckets=BUCKETS)
