@@ -1,6 +1,7 @@
 //! All collections of one data directory.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
@@ -124,8 +125,8 @@ impl Index {
         let requests = Request::read_all(requests)?;
         let mut named: HashMap<u64, Arc<Collection>> = HashMap::new();
         for target in requests.iter().flat_map(|request| &request.targets) {
-            if !named.contains_key(&target.collection) {
-                named.insert(target.collection, self.get(target.collection)?);
+            if let Entry::Vacant(place) = named.entry(target.collection) {
+                place.insert(self.get(target.collection)?);
             }
         }
         let searches = requests

@@ -132,11 +132,11 @@ impl<'a> Side<'a> {
 
     /// Exactly.
     fn cosine(&mut self, index: usize) -> f64 {
-        if let (Some(query), false) = (self.vector, self.is_exact()) {
-            if self.known[index / 64] >> (index % 64) & 1 == 0 {
-                self.known[index / 64] |= 1 << (index % 64);
-                self.cosines[index] = self.state.vectors.best(query, self.found.slots[index]).0;
-            }
+        if let (Some(query), false) = (self.vector, self.is_exact())
+            && (self.known[index / 64] >> (index % 64)) & 1 == 0
+        {
+            self.known[index / 64] |= 1 << (index % 64);
+            self.cosines[index] = self.state.vectors.best(query, self.found.slots[index]).0;
         }
         f64::from(self.cosines[index])
     }

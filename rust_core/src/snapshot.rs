@@ -141,7 +141,7 @@ fn read_file(path: &Path, dimension: usize) -> io::Result<Option<State>> {
         let state = State::restore(dimension, kept);
         let (mut state, lexical) = (state?, lexical.join().ok().flatten()?);
         state.lexical = lexical;
-        (state.lexical.slots() <= state.fields.len()).then_some(state)
+        (state.lexical.slots() <= state.fields.slots()).then_some(state)
     }))
 }
 

@@ -72,18 +72,18 @@ impl Fields {
         self.lengths[slot as usize] > 0
     }
 
-    pub fn len(&self) -> usize {
+    pub fn slots(&self) -> usize {
         self.lengths.len()
     }
 
     pub fn bytes(&self) -> usize {
-        self.bytes.len() + self.len() * (8 + 4 + 16)
+        self.bytes.len() + self.slots() * (8 + 4 + 16)
     }
 
     /// What a snapshot keeps: the fields of the live slots, the length of each slot's, and their hashes.
     pub fn parts(&self) -> (Vec<u8>, &[u32], &[u128]) {
         let mut bytes = Vec::with_capacity(self.bytes.len());
-        (0..self.len() as u32).for_each(|slot| bytes.extend_from_slice(self.of(slot)));
+        (0..self.slots() as u32).for_each(|slot| bytes.extend_from_slice(self.of(slot)));
         (bytes, &self.lengths, &self.hashes)
     }
 

@@ -125,7 +125,10 @@ impl State {
             None
         };
         let looked_at = needed.as_ref().unwrap_or(&candidates);
-        let slots: Vec<u32> = looked_at.iter().collect();
+        let slots: Vec<u32> = match looked_at.max() {
+            Some(last) if looked_at.len() == u64::from(last) + 1 => (0..=last).collect(),
+            _ => looked_at.iter().collect(),
+        };
 
         let everything = slots.len() as u64 == live;
         let lexical_scores = self.lexical.scores(&lexical, (!everything).then_some(looked_at));
@@ -175,7 +178,9 @@ impl State {
             Some(vector) => self.near(vector, allowed, count),
             None => Vec::new(),
         };
-        let matching = self.lexical.top(lexical, Some(allowed), wanted.max(LEXICAL_CANDIDATES));
+        // every look into a bitmap costs as much as a posting
+        let among = (allowed.len() != self.columns.live().len()).then_some(allowed);
+        let matching = self.lexical.top(lexical, among, wanted.max(LEXICAL_CANDIDATES));
         let best = matching.first().map_or(0.0, |(_, score)| *score);
         candidates.extend(matching.into_iter().map(|(slot, _)| slot));
         if ask.recency {

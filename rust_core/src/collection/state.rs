@@ -62,10 +62,10 @@ impl State {
     /// when the parts do not fit.
     pub fn restore(dimension: usize, kept: Kept) -> Option<Self> {
         let mut state = State::new(dimension, kept.applied_seq);
-        if kept.first_rows.len() != kept.fields.len() + 1 {
+        if kept.first_rows.len() != kept.fields.slots() + 1 {
             return None;
         }
-        for slot in 0..kept.fields.len() as u32 {
+        for slot in 0..kept.fields.slots() as u32 {
             let record = match kept.fields.is_live(slot) {
                 true => Some(kept.fields.record(slot).ok()?),
                 false => None,
@@ -88,7 +88,7 @@ impl State {
     pub fn apply(&mut self, seq: i64, puts: &[Put], removes: &[Id]) -> Result<()> {
         let new_rows: usize = puts.iter().map(|put| put.vectors.len() / self.vectors.dimension()).sum();
         if self.vectors.rows().len() + new_rows > u32::MAX as usize
-            || self.fields.len() + puts.len() > MAX_SLOTS
+            || self.fields.slots() + puts.len() > MAX_SLOTS
         {
             let why =
                 format!("{} more memories do not fit into one collection; use another namespace", puts.len());
@@ -99,7 +99,7 @@ impl State {
         }
         for put in puts {
             self.remove(&put.record.id)?;
-            let slot = self.fields.len() as u32;
+            let slot = self.fields.slots() as u32;
             self.fields.push(&put.encoded);
             self.columns.push(Some(&put.record));
             self.sequences.insert(slot, &put.record);
@@ -114,7 +114,7 @@ impl State {
     }
 
     pub fn removed(&self) -> u64 {
-        self.fields.len() as u64 - self.columns.live().len()
+        self.fields.slots() as u64 - self.columns.live().len()
     }
 
     /// The sum over memories of a hash of each: independent of their order.
@@ -162,7 +162,7 @@ impl State {
     /// Numbers the live memories anew and drops the rest, the graph included (it is built again behind).
     fn compact(&mut self) -> Result<()> {
         let mut fresh = State::new(self.vectors.dimension(), self.applied_seq);
-        let mut to = vec![u32::MAX; self.fields.len()];
+        let mut to = vec![u32::MAX; self.fields.slots()];
         for (new, slot) in (0..).zip(self.columns.live()) {
             let record = self.fields.record(slot)?;
             fresh.fields.push_from(&self.fields, slot);

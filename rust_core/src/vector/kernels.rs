@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     fn bytes(n: usize, seed: usize) -> Vec<u8> {
-        (0..n).map(|i| ((i * 37 + seed * 101) * 2_654_435_761 >> 7) as u8).collect()
+        (0..n).map(|i| (((i * 37 + seed * 101) * 2_654_435_761) >> 7) as u8).collect()
     }
 
     fn every_kernel() -> Vec<Kernels> {

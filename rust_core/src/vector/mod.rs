@@ -268,7 +268,7 @@ mod tests {
 
     fn numbers(n: usize, seed: usize) -> Vec<f32> {
         let mut vector: Vec<f32> = (0..n)
-            .map(|i| (((i * 37 + seed * 101) * 2_654_435_761 >> 9) % 997) as f32 / 498.0 - 1.0)
+            .map(|i| ((((i * 37 + seed * 101) * 2_654_435_761) >> 9) % 997) as f32 / 498.0 - 1.0)
             .collect();
         normalise(&mut vector).unwrap();
         vector

@@ -143,6 +143,10 @@ impl Rows {
         Rows { dimension, stride: dimension.next_multiple_of(LANE), ..Rows::default() }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.largest.is_empty()
+    }
+
     pub fn len(&self) -> usize {
         self.largest.len()
     }
@@ -214,6 +218,7 @@ impl Rows {
         ((sum as f64 * unit) as f32).clamp(-1.0, 1.0)
     }
 
+    #[inline]
     pub fn prefetch(&self, row: usize) {
         prefetch(self.high_of(row));
     }
@@ -225,6 +230,7 @@ impl Rows {
     }
 
     /// Appends the cosine of a probe and each of `rows`, by the high bytes.
+    #[inline]
     pub fn near<P: Probe>(&self, kernels: Kernels, probe: &P, rows: &[u32], cosines: &mut Vec<f32>) {
         let query = [probe.high()];
         let (unit, bias) = (probe.unit(), probe.bias());
@@ -232,68 +238,65 @@ impl Rows {
             let each = rows.iter().zip(sums);
             cosines.extend(each.map(|(row, sum)| self.scaled(*row, sum - bias, unit)));
         };
-        for piece in rows.chunks(16) {
-            let of = |i: usize| self.high_of(piece[i.min(piece.len() - 1)] as usize);
-            match piece.len() {
-                1..=4 => put(piece, &(kernels.four)(&std::array::from_fn(of), &query)),
-                _ => put(piece, &(kernels.sixteen)(&std::array::from_fn(of), &query)),
-            }
+        let (whole, rest) = rows.as_chunks::<16>();
+        for piece in whole {
+            put(piece, &(kernels.sixteen)(&piece.map(|row| self.high_of(row as usize)), &query));
+        }
+        let of = |i: usize| self.high_of(rest[i.min(rest.len() - 1)] as usize);
+        match rest.len() {
+            0 => {}
+            1..=4 => put(rest, &(kernels.four)(&std::array::from_fn(of), &query)),
+            _ => put(rest, &(kernels.sixteen)(&std::array::from_fn(of), &query)),
         }
     }
 
     /// The cosines of up to `BLOCK` queries and each of `rows` by the high bytes, in one pass over the rows.
     pub fn near_block(&self, kernels: Kernels, queries: &[&Query], rows: &[u32]) -> Vec<Vec<f32>> {
         let mut cosines: Vec<Vec<f32>> = queries.iter().map(|_| Vec::with_capacity(rows.len())).collect();
-        let (last, count) = (rows.len().saturating_sub(1), queries.len());
-        let of = |i: usize| self.high_of(rows[i.min(last)] as usize);
-        let fetch = |i: usize| {
-            if let Some(row) = rows.get(i) {
-                self.prefetch(*row as usize);
-            }
-        };
+        let count = queries.len();
         let high = |q: usize| queries[q.min(count - 1)].high();
-        match count {
-            0 => {}
-            1 => {
-                for at in (0..rows.len()).step_by(16) {
-                    (at + AHEAD..at + 16 + AHEAD).for_each(fetch);
-                    self.near(kernels, queries[0], &rows[at..rows.len().min(at + 16)], &mut cosines[0]);
+        let (four, eight): ([&[i8]; 4], [&[i8]; 8]) = match count {
+            0 => return cosines,
+            _ => (std::array::from_fn(high), std::array::from_fn(high)),
+        };
+        for (number, piece) in rows.chunks(AHEAD).enumerate() {
+            self.fetch(rows, (number + 1) * AHEAD);
+            match count {
+                1 => self.near(kernels, queries[0], piece, &mut cosines[0]),
+                2..=4 => {
+                    for rows in piece.chunks(4) {
+                        let of = |i: usize| self.high_of(rows[i.min(rows.len() - 1)] as usize);
+                        let sums = (kernels.four_by_four)(&std::array::from_fn(of), &four);
+                        self.put(queries, rows, sums.as_chunks::<4>().0, &mut cosines);
+                    }
                 }
-            }
-            2..=4 => {
-                let high = std::array::from_fn(high);
-                for at in (0..rows.len()).step_by(4) {
-                    (at + AHEAD..at + 4 + AHEAD).for_each(fetch);
-                    let sums = (kernels.four_by_four)(&std::array::from_fn(|i| of(at + i)), &high);
-                    self.put(
-                        queries,
-                        &rows[at..rows.len().min(at + 4)],
-                        sums.as_chunks::<4>().0,
-                        &mut cosines,
-                    );
-                }
-            }
-            _ => {
-                let high = std::array::from_fn(high);
-                for at in (0..rows.len()).step_by(2) {
-                    (at + AHEAD..at + 2 + AHEAD).for_each(fetch);
-                    let sums = (kernels.two_by_eight)(&std::array::from_fn(|i| of(at + i)), &high);
-                    self.put(
-                        queries,
-                        &rows[at..rows.len().min(at + 2)],
-                        sums.as_chunks::<8>().0,
-                        &mut cosines,
-                    );
+                _ => {
+                    for rows in piece.chunks(2) {
+                        let of = |i: usize| self.high_of(rows[i.min(rows.len() - 1)] as usize);
+                        let sums = (kernels.two_by_eight)(&std::array::from_fn(of), &eight);
+                        self.put(queries, rows, sums.as_chunks::<8>().0, &mut cosines);
+                    }
                 }
             }
         }
         cosines
     }
 
+    /// Fetches the `AHEAD` rows from a place on, unless they lie in a row: the machine sees that by itself.
+    fn fetch(&self, rows: &[u32], from: usize) {
+        if let Some(next) = rows.get(from..rows.len().min(from + AHEAD))
+            && let (Some(first), Some(last)) = (next.first(), next.last())
+            && (last - first) as usize >= next.len()
+        {
+            next.iter().for_each(|row| self.prefetch(*row as usize));
+        }
+    }
+
     pub fn bytes(&self) -> usize {
         self.high.len() + self.low.len() + 4 * self.largest.len()
     }
 
+    #[inline]
     fn put<const Q: usize>(
         &self,
         queries: &[&Query],
@@ -308,6 +311,7 @@ impl Rows {
         }
     }
 
+    #[inline(always)]
     fn scaled(&self, row: u32, sum: i32, unit: f32) -> f32 {
         sum as f32 * (unit * self.largest[row as usize])
     }
@@ -317,6 +321,7 @@ impl Rows {
         each.map(|(high, low)| number(*high, *low))
     }
 
+    #[inline(always)]
     fn high_of(&self, row: usize) -> &[u8] {
         &self.high[row * self.stride..(row + 1) * self.stride]
     }
