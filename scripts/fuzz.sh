@@ -8,5 +8,6 @@ mkdir -p .fuzz
 for target in $("$python" tests/fuzz/targets.py --list); do
     echo "== $target"
     mkdir -p ".fuzz/$target"
+    "$python" tests/fuzz/seeds.py ".fuzz/$target" "$target"
     "$python" tests/fuzz/targets.py "$target" ".fuzz/$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096
 done

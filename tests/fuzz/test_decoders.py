@@ -1,19 +1,19 @@
 """Hostile bytes into every decoder: errors of the service, and nothing else. The long form is `make fuzz`."""
 
+import contextlib
 import json
 import os
 import random
-from datetime import UTC, datetime
 from typing import Any
 
 import msgpack
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from siltstone.model import Lesson, Memory
 from siltstone.store import records
 from siltstone.wire.contract import METHODS
 
+from . import seeds, targets
 from .targets import TARGETS
 
 WORDS = [
@@ -24,15 +24,7 @@ WORDS = [
     *('{"not": {"any_of": [', '"attributes": {"a": {"gte": ', "1e400", "-0.0", '"9999-12-31T23:59:59Z"', '{"time": '),
 ]  # fmt: skip
 TEXTS = st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=20)), max_size=12).map("".join)
-MEMORY = records.encode(
-    Memory(
-        id="01890a5d-ac96-774b-bcce-b302099a8057",
-        content="容器里的服务",
-        lesson=Lesson(problem="p", solution="s"),
-        attributes={"mysql": "8.0", "since": datetime(2026, 1, 1, tzinfo=UTC)},
-        create_time=datetime(2026, 1, 1, tzinfo=UTC),
-    )
-)
+MEMORY = records.encode(seeds.MEMORY)
 PLAIN: st.SearchStrategy[Any] = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-(2**63), 2**64 - 1), st.floats(), st.text(max_size=9), st.binary(max_size=9)),
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=9), inner, max_size=4)),
@@ -101,3 +93,18 @@ def test_hostile_bytes_are_read_or_refused(name: str) -> None:
         TARGETS[name](data)
 
     feed()
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_the_fuzzer_starts_from_is_read(name: str) -> None:
+    for data in seeds.seeds(name):
+        TARGETS[name](data)
+
+
+@pytest.mark.parametrize("name", ["requests", "json_requests", "stored_chunks", "trajectories", "filters"])
+def test_what_the_fuzzer_starts_from_comes_past_the_parsers(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(targets, "refusals", contextlib.nullcontext)
+    for data in seeds.seeds(name):
+        TARGETS[name](data)

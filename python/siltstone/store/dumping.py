@@ -111,6 +111,8 @@ def entries_of(data: bytes) -> list[tuple[bytes, bytes]]:
     try:
         raw = zlib.decompress(data[1:]) if data[:1] == _DEFLATED else data[1:]
         flat = msgpack.unpackb(raw)
+        if not isinstance(flat, list) or not set(map(type, flat)) <= {bytes}:
+            raise TypeError("it is no list of bytes")
         return list(zip(flat[::2], flat[1::2], strict=True))
     except (zlib.error, ValueError, TypeError) as error:
         raise FailedPreconditionError(
