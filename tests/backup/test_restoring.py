@@ -248,3 +248,22 @@ def test_a_store_that_asked_for_tokens_asks_for_them_after_an_older_backup_is_ba
     mem.close()
     put_back(tmp_path, "data", replace=True)
     assert open_at().engine.tokens.in_use
+
+
+def test_a_token_that_was_revoked_in_a_second_life_stays_revoked_in_a_third(
+    open_at: Open, tmp_path: Path
+) -> None:
+    mem = open_at()
+    token = mem.create_token("leaked", namespaces=["**"], roles=["admin"])
+    first = mem.backup_to(tmp_path / "kept")
+    for i in range(5):
+        mem.write(f"第一生的记忆 {i}")
+    mem.backup_to(tmp_path / "kept")
+    mem.close()
+    target = Folder(tmp_path / "kept")
+    restore(tmp_path / "data", target, choose(target, first.name), replace=True)
+    mem = open_at()
+    mem.revoke_token(token.id)  # at a commit whose number is below those of the first life
+    mem.close()
+    restore(tmp_path / "data", target, choose(target, first.name), replace=True)
+    assert open_at().engine.tokens.find(token.secret) is None

@@ -1,17 +1,23 @@
 """Backups at the targets of the configuration: folders, and S3 as a local server speaks it."""
 
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 import siltstone
-from siltstone.backup import Folder, backups_at, open_target
+from siltstone.backup import Folder, backups_at, manifest_part, open_target
 from siltstone.config import load
+from siltstone.engine import backups as engine_backups
 from siltstone.engine.restoring import choose, restore
 from siltstone.local import Local
+from siltstone.server import serve
 
 from .conftest import SETTINGS, answers, fill
 
@@ -117,8 +123,7 @@ def test_backups_are_made_by_the_clock_and_not_again_before_they_are_due(
     assert len(backups_at(target)) == 1
     mem.close()
     again = open_at(settings=settings)
-    due = again.engine.backups._due("here")
-    assert due == pytest.approx(backups_at(target)[0].create_time.timestamp() + 3600.0)
+    assert 3000.0 < again.engine.backups._left("here") < 3600.0
 
 
 def test_one_backup_at_a_time(open_at: Open, tmp_path: Path) -> None:
@@ -177,3 +182,116 @@ def test_a_full_target_is_told_and_its_former_backup_stays(open_at: Open, tmp_pa
         assert open_at("restored").check().problems == []
     finally:
         os.system(f"umount {small}")
+
+
+class _LastYear(datetime):
+    @classmethod
+    def now(cls, tz: Any = None) -> datetime:
+        return datetime.now(tz) - timedelta(days=365)
+
+
+def test_a_clock_that_is_set_back_makes_no_backup_an_old_one(
+    open_at: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    targets = (("here", str(tmp_path / "kept")),)
+    mem = open_at(settings=replace(SETTINGS, backup_targets=targets, backup_keep=1))
+    mem.write("before the clock was set back")
+    former = mem.backup("here")
+    monkeypatch.setattr(engine_backups, "datetime", _LastYear)
+    mem.write("时钟拨回之后")
+    made = mem.backup("here")
+    assert made.name > former.name
+    assert [manifest.name for manifest in backups_at(Folder(tmp_path / "kept"))] == [made.name]
+    sent = mem.backup_to(tmp_path / "kept")
+    assert [m.name for m in backups_at(Folder(tmp_path / "kept"))] == [made.name, sent.name]
+    monkeypatch.setattr(mem.engine.backups, "_every", 3600.0)
+    assert mem.engine.backups._left("here") == 0.0  # not in a year
+
+
+def test_what_lies_in_a_folder_by_chance_hinders_no_backup_and_no_restore(
+    open_at: Open, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    mem = open_at(settings=replace(SETTINGS, backup_targets=(("here", str(kept)),), backup_keep=1))
+    fill(mem)
+    mem.backup("here")
+    [store] = kept.iterdir()
+    (store / "backups/._20260101T000000000000Z-1.json").write_bytes(b"\0\5\x16\7")  # as some systems leave
+    (store / "backups/旧的.json").write_text("{}")
+    (store / "chunks/loop").symlink_to(store)
+    (store / "chunks/nowhere").symlink_to(tmp_path / "nowhere")
+    os.close(os.open(os.fsencode(store / "chunks") + b"/\xff", os.O_CREAT))
+    mem.write("写在第二次备份之前")
+    server = serve(mem.engine, address="127.0.0.1:0")
+    try:
+        with siltstone.Client(server.address) as client:
+            made = client.backup_to(kept)
+    finally:
+        server.stop()
+    before = answers(mem)
+    mem.close()
+    target = Folder(kept)
+    assert choose(target).name == made.name
+    restore(tmp_path / "restored", target, choose(target))
+    assert answers(open_at("restored")) == before
+
+
+def test_a_damaged_manifest_costs_no_other_backup_and_is_told(
+    open_at: Open, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept = tmp_path / "kept"
+    mem = open_at(settings=replace(SETTINGS, backup_targets=(("here", str(kept)),), backup_keep=2))
+    fill(mem)
+    made = [mem.backup("here") for _ in range(2)]
+    files = [kept / manifest_part(manifest).name for manifest in backups_at(Folder(kept))]
+    whole = files[0].read_bytes()
+    files[0].write_bytes(b"{" + whole)
+    made.append(mem.backup("here"))
+    assert files[0].name in caplog.text
+    target = Folder(kept)
+    assert choose(target).name == made[2].name
+    assert choose(target, made[1].name).name == made[1].name
+    with pytest.raises(siltstone.FailedPreconditionError, match=made[0].name):
+        choose(target, made[0].name)
+    # Of the newest nobody can tell whether an older one may stand in for it.
+    newest = kept / manifest_part(choose(target)).name
+    newest.write_bytes(b"")
+    with pytest.raises(siltstone.FailedPreconditionError, match=made[1].name) as caught:
+        choose(target)
+    assert caught.value.reason == "BACKUP_DAMAGED"
+    done = restore(tmp_path / "restored", target, choose(target, made[1].name))
+    assert newest.name in done.unread
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": "../../../victim"},
+        {"store": "../victims"},
+        {"name": "20200101T000000000000Z-2"},
+        {"tables": {"memories": [["x"]]}},
+        {"tables": []},
+        {"seq": "1"},
+        {"create_time": 5},
+        {"format": None},
+    ],
+)
+def test_a_manifest_that_someone_made_up_is_damaged_and_nothing_it_names_is_deleted(
+    open_at: Open, tmp_path: Path, changes: dict[str, object]
+) -> None:
+    kept = tmp_path / "kept"
+    (tmp_path / "victim.json").write_text("{}")
+    mem = open_at(settings=replace(SETTINGS, backup_targets=(("here", str(kept)),), backup_keep=1))
+    mem.backup("here")
+    [manifest] = backups_at(Folder(kept))
+    made_up = json.loads(manifest.to_bytes())["backup"]
+    made_up |= {"name": "20200101T000000000000Z-1", "create_time": "2020-01-01T00:00:00+00:00"} | changes
+    sealed = {"backup": made_up, "sha256": sha256(json.dumps(made_up, sort_keys=True).encode()).hexdigest()}
+    path = kept / manifest.store / "backups/20200101T000000000000Z-1.json"
+    path.write_text(json.dumps(sealed))
+    with pytest.raises(siltstone.FailedPreconditionError) as caught:
+        backups_at(Folder(kept))
+    assert caught.value.reason == "BACKUP_DAMAGED"
+    mem.backup("here")
+    assert (tmp_path / "victim.json").exists()
+    assert path.exists()

@@ -11,6 +11,8 @@ from siltstone.errors import FailedPreconditionError
 
 FORMAT_VERSION = 1
 _HEX = re.compile("[0-9a-f]{64}")
+_STORE = re.compile("[0-9a-f]{32}")
+_NAME = re.compile("[0-9TZ-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +78,15 @@ class Manifest:
             content = sealed["backup"]
             if sealed["sha256"] != _digest(content):
                 raise ValueError("its checksum is another")
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            if isinstance(content["format"], int) and content["format"] > FORMAT_VERSION:
+                raise FailedPreconditionError(
+                    f"the backup {where} is of format {content['format']}, this release reads "
+                    f"{FORMAT_VERSION}; restore it with the release that made it, or a newer one",
+                    reason="BACKUP_FORMAT",
+                )
+            return _manifest(content)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise damaged(f"the manifest {where} is damaged: {error}") from None
-        if content["format"] != FORMAT_VERSION:
-            raise FailedPreconditionError(
-                f"the backup {where} is of format {content['format']}, this release reads {FORMAT_VERSION}; "
-                "restore it with the release that made it, or a newer one",
-                reason="BACKUP_FORMAT",
-            )
-        return cls(
-            content["name"],
-            content["store"],
-            datetime.fromisoformat(content["create_time"]),
-            content["seq"],
-            content["store_format"],
-            content["version"],
-            {table: [_chunk(*c) for c in chunks] for table, chunks in content["tables"].items()},
-        )
 
 
 def damaged(message: str) -> FailedPreconditionError:
@@ -101,10 +95,36 @@ def damaged(message: str) -> FailedPreconditionError:
     )
 
 
-def _chunk(digest: str, size: int, entries: int) -> StoredChunk:
-    if not _HEX.fullmatch(digest):
-        raise damaged(f"the manifest names a chunk {digest!r}")
-    return StoredChunk(digest, size, entries)
+def _manifest(content: dict[str, Any]) -> Manifest:
+    """What a checksum covers may still be anything: it names files that are read and deleted."""
+    made = Manifest(
+        _word(_NAME, content["name"]),
+        _word(_STORE, content["store"]),
+        datetime.fromisoformat(content["create_time"]).astimezone(UTC),
+        _count(content["seq"]),
+        _count(content["store_format"]),
+        str(content["version"]),
+        {table: [_chunk(*chunk) for chunk in chunks] for table, chunks in content["tables"].items()},
+    )
+    if _count(content["format"]) != FORMAT_VERSION:
+        raise ValueError(f"its format is {content['format']}")
+    return made
+
+
+def _chunk(digest: object, size: object, entries: object) -> StoredChunk:
+    return StoredChunk(_word(_HEX, digest), _count(size), _count(entries))
+
+
+def _word(form: re.Pattern[str], value: object) -> str:
+    if not isinstance(value, str) or not form.fullmatch(value):
+        raise ValueError(f"{value!r:.100} is not what it seems")
+    return value
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{value!r:.100} is no number of anything")
+    return value
 
 
 def _digest(content: Any) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from siltstone.backup.manifest import Manifest
-from siltstone.backup.shelf import Part, check_part, put_part
+from siltstone.backup.shelf import Part, check_part, is_part, put_part
 from siltstone.backup.target import Folder
 from siltstone.errors import InternalError
 from siltstone.model.requests import Backup, BackupPart
@@ -24,7 +24,7 @@ class Receiver:
     def known(self) -> list[dict[str, object]]:
         """What the folder has, as the request tells it."""
         sizes = self._folder.sizes("")
-        return [{"name": name, "size_bytes": size} for name, size in sizes.items() if "/chunks/" in name]
+        return [{"name": name, "size_bytes": size} for name, size in sizes.items() if is_part(name)]
 
     def take(self, sent: BackupPart) -> None:
         part = check_part(Part(sent.name, sent.data))

@@ -6,20 +6,22 @@
 STORE is the store's id, so that several stores may share a target.
 """
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from siltstone.backup.manifest import Manifest, StoredChunk, damaged
 from siltstone.backup.target import Target
-from siltstone.errors import InternalError, NotFoundError, UnavailableError
+from siltstone.errors import InternalError, NotFoundError, SiltstoneError, UnavailableError
 
 _PART = re.compile(
     r"[0-9a-f]{32}/(?:backups/[0-9TZ-]{1,64}\.json|chunks/([0-9a-f]{2})/(?P<digest>\1[0-9a-f]{62}))"
 )
-_MANIFEST = re.compile(r"[0-9a-f]{32}/backups/[^/]+\.json")
+_MANIFEST = re.compile(r"[0-9a-f]{32}/backups/(?P<time>[0-9T]{21})[0-9TZ-]{1,43}\.json")
+_TIME = "%Y%m%dT%H%M%S%f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def parts_of(
 
     Args:
         chunks: (table, number of entries, bytes), the chunks of a table in a row.
-        known: names of files that the target has, with their sizes.
+        known: names of files that the target has, manifests too, with their sizes.
     """
     tables: dict[str, list[StoredChunk]] = {}
     sent: set[str] = set()
@@ -55,12 +57,18 @@ def parts_of(
         if name not in sent and known.get(name) != len(data):
             yield Part(name, data)
         sent.add(name)
-    name = f"{now:%Y%m%dT%H%M%S}{now.microsecond:06d}Z-{seq}"
+    now = _next_time(known, store, now)
+    name = f"{now:{_TIME}}Z-{seq}"
     yield Manifest(name, store, now, seq, store_format, version, tables)
 
 
 def manifest_part(manifest: Manifest) -> Part:
     return Part(f"{manifest.store}/backups/{manifest.name}.json", manifest.to_bytes())
+
+
+def is_part(name: str) -> bool:
+    """Whether a file of this name is one of a backup, and not one that lies there by chance."""
+    return _PART.fullmatch(name) is not None
 
 
 def check_part(part: Part) -> Part:
@@ -87,11 +95,44 @@ def put_part(target: Target, part: Part) -> None:
     target.write(part.name, part.data)
 
 
-def backups_at(target: Target, store: str = "") -> list[Manifest]:
-    """All backups at a target, or those of one store, oldest first; a damaged manifest is an error."""
-    names = [name for name in target.sizes(store) if _MANIFEST.fullmatch(name)]
-    found = [Manifest.from_bytes(target.read(name), f"{target.location}/{name}") for name in names]
+def backups_at(
+    target: Target, store: str = "", unread: dict[str, SiltstoneError] | None = None
+) -> list[Manifest]:
+    """All backups at a target, or those of one store, oldest first.
+
+    Args:
+        unread: takes, by its file, what is wrong with a manifest that cannot be read; without it, that is
+            raised.
+    """
+    found = []
+    for name in filter(_MANIFEST.fullmatch, target.sizes(store)):
+        where = f"{target.location}/{name}"
+        try:
+            manifest = Manifest.from_bytes(target.read(name), where)
+            if manifest_part(manifest).name != name:
+                raise damaged(f"{where} is the manifest of another backup, {manifest.name}")
+            found.append(manifest)
+        except SiltstoneError as error:
+            if unread is None or error.reason not in ("BACKUP_DAMAGED", "BACKUP_FORMAT"):
+                raise
+            unread[name] = error
     return sorted(found, key=lambda manifest: (manifest.create_time, manifest.name))
+
+
+def name_of(file: str) -> str:
+    """Name of the backup whose manifest lies at a target under `file`."""
+    return file.rpartition("/")[2].removesuffix(".json")
+
+
+def _next_time(known: Collection[str], store: str, now: datetime) -> datetime:
+    """The time of a backup that is made `now`: behind those that the target has, whatever the clock says, or
+    it would count as an old one and be the first to go."""
+    for match in filter(None, map(_MANIFEST.fullmatch, known)):
+        if match.string.startswith(store):
+            with contextlib.suppress(ValueError, OverflowError):  # a name that is none of ours
+                last = datetime.strptime(match["time"], _TIME).replace(tzinfo=UTC)
+                now = max(now, last + timedelta(microseconds=1))
+    return now
 
 
 def chunk_of(target: Target, manifest: Manifest, chunk: StoredChunk) -> bytes:

@@ -7,6 +7,7 @@ from pathlib import Path
 from siltstone.cli.context import Context
 from siltstone.cli.output import one_line, table
 from siltstone.cli.parser import Commands, UsageError
+from siltstone.errors import SiltstoneError
 
 
 def add(commands: Commands) -> None:
@@ -54,13 +55,17 @@ def run_restore(context: Context) -> int:
     args, settings = context.args, context.settings
     target = open_target(dict(settings.backup_targets).get(args.source, args.source))
     if args.list:
-        made = backups_at(target)
+        unread: dict[str, SiltstoneError] = {}
+        made = backups_at(target, unread=unread)
         heads = [context.text(key) for key in ("h_name", "h_time", "h_seq", "h_bytes", "h_store")]
         rows = [[m.name, m.create_time, m.seq, m.size_bytes, m.store] for m in made]
         names = ("name", "create_time", "seq", "size_bytes", "store")
-        answer = {"backups": [dict(zip(names, row, strict=True)) for row in rows]}
+        problems = [one_line(str(error)) for error in unread.values()]
+        answer = {"backups": [dict(zip(names, row, strict=True)) for row in rows], "unread": problems}
         none = context.text("no_backups", target=one_line(target.location))
-        context.show(answer, lambda: table(heads, rows) if rows else none)
+        lines = [table(heads, rows) if rows else none]
+        lines += [context.text("unread_backups", why=problem) for problem in problems]
+        context.show(answer, lambda: "\n".join(lines))
         return 0
     manifest = choose(target, args.backup or "")
     if args.check:

@@ -58,6 +58,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "moved_so_far": ("{count} memories", "{count} 条记忆"),
     "bytes_so_far": ("{count} bytes", "{count} 字节"),
     "no_backups": ("There are no backups at {target}.", "{target} 中没有备份。"),
+    "unread_backups": ("Not listed, since they cannot be read: {why}", "无法读取、因而未列出：{why}"),
     "backup_whole": (
         "Backup {name} is whole: {bytes} bytes verified.",
         "备份 {name} 完整：已校验 {bytes} 字节。",
@@ -71,8 +72,9 @@ TEXTS: dict[str, tuple[str, str]] = {
         "备份之后被彻底删除、现再次删除的记忆：{erased} 条；之后被撤销的令牌：{revoked} 个。",
     ),
     "not_replayed": (
-        "The former data file cannot be read, so what was erased after the last backup is there again: {why}",
-        "原数据文件无法读取，最后一次备份之后彻底删除的内容会重新出现：{why}",
+        "The former data file, or a later backup, cannot be read; what only that knew to be erased or "
+        "revoked is there again: {why}",
+        "原数据文件或较晚的备份无法读取；只有它记录的彻底删除和撤销会失效，相应内容会重新出现：{why}",
     ),
     "former_kept": (
         "The former data file is kept as {path} until you delete it or the store is compacted.",

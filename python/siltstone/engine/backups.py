@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -91,16 +92,23 @@ class BackupKeeper:
             put_part(target, manifest_part(part))
             made = describe(part, name, new_bytes)
             log.info("backup %s to %s: %d bytes, %d new", made.name, name, made.size_bytes, new_bytes)
-            if self._keep:
-                prune(target, part.store, self._keep, lambda gone: log.info("backup %s went", gone))
+            self._prune(target, part.store)
         return made
 
+    def _prune(self, target: Target, store: str) -> None:
+        """Let old backups go. The one that was made is good even where that fails."""
+        try:
+            if self._keep:
+                prune(target, store, self._keep, lambda gone: log.info("backup %s went", gone))
+        except SiltstoneError as error:
+            log.error("old backups stay at %s: %s", target.location, error)
+
     def _run_by_the_clock(self) -> None:
-        due = {name: self._due(name) for name in self._locations}
+        # By a clock that nobody sets.
+        due = {name: time.monotonic() + self._left(name) for name in self._locations}
         while True:
             name = min(due, key=lambda each: due[each])
-            wait = due[name] - datetime.now(UTC).timestamp()
-            if self._stop.wait(max(wait, 0.0)):
+            if self._stop.wait(max(due[name] - time.monotonic(), 0.0)):
                 return
             try:
                 self.run(name)
@@ -113,15 +121,16 @@ class BackupKeeper:
             except Exception:
                 log.exception("the backup to %s failed", name)
                 pause = min(RETRY_S, self._every)
-            due[name] = datetime.now(UTC).timestamp() + pause
+            due[name] = time.monotonic() + pause
 
-    def _due(self, name: str) -> float:
-        """When the next backup to a target is due, seconds since 1970; now, where that cannot be told."""
+    def _left(self, name: str) -> float:
+        """Seconds until the next backup to a target is due; 0 where that cannot be told."""
         try:
             with self._store.read() as reader:
                 store = reader.store_id.hex()
             made = backups_at(open_target(self._locations[name]), store)
-            return made[-1].create_time.timestamp() + self._every if made else 0.0
+            age = (datetime.now(UTC) - made[-1].create_time).total_seconds() if made else self._every
+            return self._every - age if age >= 0.0 else 0.0  # one of the future: the clock was set back
         except SiltstoneError as error:
             log.warning("backup target %s: %s", name, error)
             return 0.0

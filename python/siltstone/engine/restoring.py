@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from siltstone.backup import Manifest, Target, backups_at, chunk_of
+from siltstone.backup import Manifest, Target, backups_at, chunk_of, name_of
 from siltstone.backup.manifest import damaged
 from siltstone.engine.erasing import erase
 from siltstone.errors import FailedPreconditionError, NotFoundError, SiltstoneError
-from siltstone.store import FORMAT_VERSION, Replacement, Store, Writer, build, entries_of
+from siltstone.model import Token
+from siltstone.store import FORMAT_VERSION, Replacement, Store, Writer, build, entries_of, records
 from siltstone.store.keys import format_id
 
 _LEDGERS = ("erased", "tokens")
@@ -25,7 +26,8 @@ class Restored:
         former: where the data file lies that was replaced; "" where there was none.
         erased: memories that the backup held and that were erased since.
         revoked: tokens that the backup held and that were revoked since.
-        unread: why the data file that was there could not tell what was erased since; "" where it could.
+        unread: why the data file that was there, or a later backup, could not tell what was erased since; ""
+            where they could.
     """
 
     name: str
@@ -39,12 +41,13 @@ class Restored:
 
 @dataclass(slots=True)
 class _Later:
-    """What is known of the store's life after a backup: nothing erased comes back, no token revoked, and a
-    store that asked for tokens does not forget to."""
+    """What is known of the store's life besides a backup: nothing erased comes back, no token revoked, and a
+    store that asked for tokens does not forget to. Which state is later than which does not matter, and could
+    not always be told: a store that was restored before has lived twice."""
 
-    seq: int  # of the latest state that is known
     erased: set[bytes] = field(default_factory=set)
-    tokens: dict[bytes, bytes] | None = None  # entries of that state; None: no later one is known
+    tokens: dict[bytes, bytes] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
 
 
 def choose(target: Target, name: str = "") -> Manifest:
@@ -55,12 +58,22 @@ def choose(target: Target, name: str = "") -> Manifest:
         FailedPreconditionError: (SEVERAL_STORES) the target holds backups of several stores, so that "the
             newest" names none.
     """
-    made = backups_at(target)
+    unread: dict[str, SiltstoneError] = {}
+    made = backups_at(target, unread=unread)
     names = ", ".join(manifest.name for manifest in made[-5:]) or "none"
     if name:
         for manifest in made:
             if manifest.name == name:
                 return manifest
+        for file, error in unread.items():
+            if name_of(file) == name:
+                raise error
+    elif newer := [error for file, error in unread.items() if not made or name_of(file) > made[-1].name]:
+        raise FailedPreconditionError(
+            f"backup: the newest at {target.location} cannot be read ({newer[0]}); name another, of {names}",
+            reason=newer[0].reason,
+            field="backup",
+        )
     elif len({manifest.store for manifest in made}) > 1:
         raise FailedPreconditionError(
             f"backup: {target.location} holds backups of several stores; name one, such as {names}",
@@ -111,7 +124,8 @@ def restore(data: Path, target: Target, manifest: Manifest, *, replace: bool = F
         try:
             _learn_from_former(later, replacement, manifest)
         except SiltstoneError as error:  # it may well be why the backup is needed
-            restored.unread = str(error)
+            later.unread.append(str(error))
+        restored.unread = "; ".join(later.unread)
         with Store(replacement.made, applier=lambda _: None) as store:
             restored.erased, restored.revoked = _replay(store, later)
             if restored.erased:
@@ -139,10 +153,16 @@ def _chunks(target: Target, manifest: Manifest, tables: Sequence[str] = ()) -> I
 
 
 def _later_backups(target: Target, manifest: Manifest) -> _Later:
-    later = _Later(manifest.seq)
-    for other in backups_at(target, manifest.store):
+    later = _Later()
+    _learn(later, _chunks(target, manifest, ("tokens",)))
+    unread: dict[str, SiltstoneError] = {}
+    for other in backups_at(target, manifest.store, unread):
         if other.create_time > manifest.create_time:
-            _learn(later, other.seq, _chunks(target, other, _LEDGERS))
+            try:
+                _learn(later, _chunks(target, other, _LEDGERS))
+            except SiltstoneError as error:
+                later.unread.append(str(error))
+    later.unread += [str(error) for file, error in unread.items() if name_of(file) > manifest.name]
     return later
 
 
@@ -150,21 +170,17 @@ def _learn_from_former(later: _Later, replacement: Replacement, manifest: Manife
     if replacement.exists():
         with replacement.former() as former:
             if former.store == bytes.fromhex(manifest.store):
-                _learn(later, former.seq, ((c.table, c.data) for c in former.chunks(_LEDGERS)))
+                _learn(later, ((c.table, c.data) for c in former.chunks(_LEDGERS)))
 
 
-def _learn(later: _Later, seq: int, chunks: Iterator[tuple[str, bytes]]) -> None:
-    """Take over another state of the store. What is erased is erased for ever, in whichever state it is; of
-    tokens the latest state tells."""
-    latest = seq >= later.seq
-    if latest:
-        later.seq, later.tokens = seq, {}
+def _learn(later: _Later, chunks: Iterator[tuple[str, bytes]]) -> None:
+    """Take over another state of the store: what is erased or revoked in one of them is so for ever."""
     for table, data in chunks:
-        entries = dict(entries_of(data))
-        if table == "erased":
-            later.erased |= entries.keys()
-        elif latest and later.tokens is not None:
-            later.tokens |= entries
+        for key, value in entries_of(data):
+            if table == "erased":
+                later.erased.add(key)
+            elif key not in later.tokens or records.decode(value, Token).revoke_time is not None:
+                later.tokens[key] = value
 
 
 def _replay(store: Store, later: _Later) -> tuple[int, int]:
@@ -179,10 +195,7 @@ def _replay(store: Store, later: _Later) -> tuple[int, int]:
             return sum(_erase(writer, id) for id in some)
 
         erased += store.commit(operation)
-    tokens = later.tokens
-    if tokens is None:
-        return erased, 0
-    return erased, store.commit(lambda writer: writer.replace_tokens(tokens))
+    return erased, store.commit(lambda writer: writer.replace_tokens(later.tokens))
 
 
 def _erase(writer: Writer, id: str) -> bool:
