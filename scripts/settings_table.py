@@ -1,4 +1,4 @@
-"""Write the README's table of settings from siltstone/config.py.
+"""Write the table of settings in docs/settings.md from siltstone/config.py.
 
 python scripts/settings_table.py           write it
 python scripts/settings_table.py --check   fail if it differs
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from siltstone.config import SETTINGS, default_text
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs/settings.md"
 BEGIN, END = "<!-- settings: scripts/settings_table.py -->\n", "<!-- end of settings -->"
 
 
@@ -22,12 +22,12 @@ def table() -> str:
     return "\n".join(rows) + "\n"
 
 
-def updated(readme: str) -> str:
-    """The README with the table as it has to be."""
-    before, begin, rest = readme.partition(BEGIN)
+def updated(page: str) -> str:
+    """The page with the table as it has to be."""
+    before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise SystemExit(f"README.md lacks the line {BEGIN.strip()} or {END}")
+        raise SystemExit(f"docs/settings.md lacks the line {BEGIN.strip()} or {END}")
     return before + begin + table() + end + after
 
 
@@ -35,11 +35,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing, fail if the table differs")
     check = parser.parse_args().check
-    readme = README.read_text(encoding="utf-8")
-    if check and updated(readme) != readme:
-        sys.exit("README.md: the table of settings is not that of config.py; run scripts/settings_table.py")
+    page = PAGE.read_text(encoding="utf-8")
+    if check and updated(page) != page:
+        sys.exit("docs/settings.md is not what config.py says; run scripts/settings_table.py")
     if not check:
-        README.write_text(updated(readme), encoding="utf-8")
+        PAGE.write_text(updated(page), encoding="utf-8")
 
 
 if __name__ == "__main__":

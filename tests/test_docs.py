@@ -120,8 +120,9 @@ def test_the_python_of_the_readme_runs(service: dict[str, str], tmp_path: Path, 
         assert "full disk" in done.stdout
 
 
-def test_the_settings_of_the_readme_are_those_of_the_code() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (?:`(.*?)`)? ?\| (.*) \|$", README, re.MULTILINE)
+def test_the_settings_of_the_documents_are_those_of_the_code() -> None:
+    page = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (?:`(.*?)`)? ?\| (.*) \|$", page, re.MULTILINE)
     assert rows == [(n, default_text(n), s.metadata["doc"]) for n, s in SETTINGS.items()]
 
 

@@ -163,7 +163,7 @@ def _setting(default: Any, parse: Callable[[object], Any], doc: str, *, secret: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings; the doc line of each is its help text and its row in the README."""
+    """All settings; the doc line of each is its help text and its row in docs/settings.md."""
 
     data: str = _setting("./data", _text, "directory of the store; one process opens it at a time")
     address: str = _setting(
