@@ -26,6 +26,7 @@ from siltstone.wire.fault import Fault
 
 T = TypeVar("T")
 Put = Callable[[Any, Any], None]  # message to fill, value
+Write = Callable[[Any, str, Any], None]  # message, name of the field in it, value
 Take = Callable[[Any], Any]  # what protobuf holds → value
 
 _ATTRIBUTE = frozenset(typing.get_args(AttributeValue))
@@ -66,7 +67,7 @@ class _Codec:
 
     def __init__(self, kind: type) -> None:
         self.kind = kind
-        self.writers: list[tuple[str, Put, bool]] = []  # attribute, writer, whether empty is written too
+        self.writers: list[tuple[str, str, Write | None, bool]] = []  # attribute, field, empty is written too
         self.readers: dict[int, tuple[str, Take | None]] = {}  # by field number; None: as it is
         self.zeros: dict[str, Any] = {}  # fields whose unset state is not the dataclass's default
         self.lists: list[str] = []  # the same for lists, which must be new each time
@@ -74,10 +75,22 @@ class _Codec:
         self.vectors = False
 
     def put(self, message: Any, value: Any) -> None:
-        for name, write, presence in self.writers:
-            item = getattr(value, name)
-            if item or (presence and item is not None):
-                write(message, item)
+        name, item = "", None
+        try:
+            for attribute, name, write, presence in self.writers:
+                item = getattr(value, attribute)
+                if item or (presence and item is not None):
+                    if write is None:
+                        setattr(message, name, item)
+                    else:
+                        write(message, name, item)
+        except Fault as fault:
+            fault.under(name)
+            raise
+        except (ValueError, TypeError, KeyError) as error:
+            # The engine calls a number beyond its bounds so too, and they are narrower than the field's.
+            reason = "OUT_OF_RANGE" if type(item) is int else None
+            raise Fault(f"{_shown(item)} does not fit the field: {error}", reason, at=name) from None
 
     def take(self, message: Any) -> Any:
         given = self.zeros.copy()
@@ -132,14 +145,14 @@ def _compile(kind: type, descriptor: Descriptor, building: dict[tuple[type, str]
         if name == "vector" and _PACKED in fields:
             packed = fields.pop(_PACKED)
             codec.vectors = True
-            codec.writers.append((field.name, _at(name, _put_packed), True))
+            codec.writers.append((field.name, name, _write_packed, True))
             codec.readers[fd.number] = (field.name, values.take_vector)
             codec.readers[packed.number] = (field.name, values.unpack_vector)
             continue
-        put, take = _field(hint, fd, building)
+        write, take = _field(hint, fd, building)
         if name == _ZERO_IS_DEFAULT:
-            put = _at(name, _put_page_size)
-        codec.writers.append((field.name, put, fd.has_presence or name == _ZERO_IS_DEFAULT))
+            write = _write_page_size
+        codec.writers.append((field.name, name, write, fd.has_presence or name == _ZERO_IS_DEFAULT))
         codec.readers[fd.number] = (field.name, take)
         _unset(codec, field, fd)
     if fields:
@@ -160,33 +173,32 @@ def _unset(codec: _Codec, field: "dataclasses.Field[Any]", fd: Any) -> None:
         codec.zeros[field.name] = fd.default_value
 
 
-def _field(hint: Any, fd: Any, building: dict[Any, _Codec]) -> tuple[Put, Take | None]:
-    name = fd.name
+def _field(hint: Any, fd: Any, building: dict[Any, _Codec]) -> tuple[Write | None, Take | None]:
+    """How a field is written and read; None: the value is what protobuf takes, or gives."""
     if fd.message_type is not None and fd.message_type.GetOptions().map_entry:
         return _map_field(hint, fd, building)
     if fd.is_repeated:
         (item_hint,) = typing.get_args(hint)
         if fd.message_type is not None:
             put, take = _message(item_hint, fd, building)
-            return _at(name, _put_messages(name, put)), lambda raw: values.take_items(raw, take)
+            return _write_messages(put), lambda raw: values.take_items(raw, take)
         check, take_scalar = _scalar(item_hint, fd)
-        write = _at(name, lambda m, v: getattr(m, name).extend(map(check, v) if check else v))
-        return write, (lambda raw: values.take_items(raw, take_scalar)) if take_scalar else list
+        return _write_list(check), (lambda raw: values.take_items(raw, take_scalar)) if take_scalar else list
     if fd.message_type is not None:
         put, take = _message(hint, fd, building)
-        return _at(name, _put_message(name, put)), take
+        return _write_message(put), take
     check, read = _scalar(hint, fd)
-    return _at(name, _put_scalar(name, check)), read
+    return _write_scalar(check) if check else None, read
 
 
-def _map_field(hint: Any, fd: Any, building: dict[Any, _Codec]) -> tuple[Put, Take]:
-    name, value_fd = fd.name, fd.message_type.fields_by_name["value"]
+def _map_field(hint: Any, fd: Any, building: dict[Any, _Codec]) -> tuple[Write, Take]:
+    value_fd = fd.message_type.fields_by_name["value"]
     value_hint = typing.get_args(hint)[1]
     if value_fd.message_type is None:
-        return _at(name, lambda m, v: getattr(m, name).update(v)), dict
+        return lambda m, name, v: getattr(m, name).update(v), dict
     put, take = _message(value_hint, value_fd, building)
 
-    def write(message: Any, value: dict[str, Any]) -> None:
+    def write(message: Any, name: str, value: dict[str, Any]) -> None:
         container = getattr(message, name)
         for key, item in value.items():
             put(container[key], item)
@@ -201,7 +213,7 @@ def _map_field(hint: Any, fd: Any, building: dict[Any, _Codec]) -> tuple[Put, Ta
                 raise
         return result
 
-    return _at(name, write), read
+    return write, read
 
 
 def _message(hint: Any, fd: Any, building: dict[Any, _Codec]) -> tuple[Put, Take]:
@@ -249,15 +261,22 @@ def _enum(kind: type[StrEnum], fd: Any) -> tuple[Callable[[Any], int], Take]:
     return numbers.__getitem__, take
 
 
-def _put_scalar(name: str, check: Callable[[Any], Any] | None) -> Put:
-    def write(message: Any, value: Any) -> None:
-        setattr(message, name, check(value) if check else value)
+def _write_scalar(check: Callable[[Any], Any]) -> Write:
+    def write(message: Any, name: str, value: Any) -> None:
+        setattr(message, name, check(value))
 
     return write
 
 
-def _put_message(name: str, put: Put) -> Put:
-    def write(message: Any, value: Any) -> None:
+def _write_list(check: Callable[[Any], Any] | None) -> Write:
+    def write(message: Any, name: str, value: Any) -> None:
+        getattr(message, name).extend(map(check, value) if check else value)
+
+    return write
+
+
+def _write_message(put: Put) -> Write:
+    def write(message: Any, name: str, value: Any) -> None:
         inner = getattr(message, name)
         inner.SetInParent()
         put(inner, value)
@@ -265,45 +284,29 @@ def _put_message(name: str, put: Put) -> Put:
     return write
 
 
-def _put_messages(name: str, put: Put) -> Put:
-    def write(message: Any, items: list[Any]) -> None:
-        container = getattr(message, name)
-        for i, item in enumerate(items):
-            try:
-                put(container.add(), item)
-            except Fault as fault:
-                fault.under(f"[{i}]")
-                raise
+def _write_messages(put: Put) -> Write:
+    def write(message: Any, name: str, items: list[Any]) -> None:
+        add = getattr(message, name).add
+        i = 0
+        try:
+            for i, item in enumerate(items):  # noqa: B007 - where the fault is
+                put(add(), item)
+        except Fault as fault:
+            fault.under(f"[{i}]")
+            raise
 
     return write
 
 
-def _put_page_size(message: Any, value: int) -> None:
+def _write_page_size(message: Any, name: str, value: int) -> None:
     if value == 0:
         # Sent as it is it would mean the default, though the caller meant none.
         raise Fault("0 is out of range; give 1 to 1,000", "OUT_OF_RANGE")
     message.page_size = value
 
 
-def _put_packed(message: Any, value: list[float]) -> None:
+def _write_packed(message: Any, name: str, value: list[float]) -> None:
     message.vector_packed = values.pack_vector(value)
-
-
-def _at(name: str, put: Put) -> Put:
-    """`put` with its faults placed under the field's name."""
-
-    def write(message: Any, value: Any) -> None:
-        try:
-            put(message, value)
-        except Fault as fault:
-            fault.under(name)
-            raise
-        except (ValueError, TypeError, KeyError) as error:
-            # The engine calls a number beyond its bounds so too, and they are narrower than the field's.
-            reason = "OUT_OF_RANGE" if type(value) is int else None
-            raise Fault(f"{_shown(value)} does not fit the field: {error}", reason, at=name) from None
-
-    return write
 
 
 def _shown(value: object) -> str:
