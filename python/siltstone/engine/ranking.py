@@ -93,27 +93,32 @@ class Ranking:
 
     def _nearness(self, answer: Answer, hits: Sequence[rust_core.CoreHit]) -> Matrix:
         """As for a write: vector by vector, and the least of them; one that has more vectors says more."""
-        near = np.full((len(hits), len(hits)), -1.0, dtype=np.float32)
-        alike: dict[tuple[str, int, int], list[tuple[int, Matrix]]] = {}  # hits that can be compared
-        thresholds: dict[str, float] = {}  # by model
+        alike: dict[tuple[str, int, int], list[int]] = {}  # model, dimension, bytes → hits to be compared
+        packed = [_packed_vectors(answer.index, hit) for hit in hits]
         for i, hit in enumerate(hits):
             namespace = answer.searched[hit.collection]
-            if namespace.embedding_model not in thresholds:
-                embedder = self._embedders.of(namespace)
-                known = namespace.embedding_model == embedder.model
-                thresholds[namespace.embedding_model] = near_cosine(embedder.background if known else None)
-            vectors = _vectors(answer.index, hit, namespace.embedding_dimension)
-            if len(vectors) <= _MOST_VECTORS:
-                key = namespace.embedding_model, namespace.embedding_dimension, len(vectors)
-                alike.setdefault(key, []).append((i, vectors))
-        for (model, _, _), members in alike.items():
-            stack = np.stack([vectors for _, vectors in members], axis=1)  # (vectors, hits, dimension)
+            key = namespace.embedding_model, namespace.embedding_dimension, len(packed[i])
+            alike.setdefault(key, []).append(i)
+        near = np.full((len(hits), len(hits)), -1.0, dtype=np.float32)
+        for (_, dimension, size), places in alike.items():
+            count = size // (4 * dimension)
+            if count > _MOST_VECTORS:
+                continue
+            numbers = np.frombuffer(b"".join([packed[i] for i in places]), dtype="<f4")
+            stack = numbers.reshape(len(places), count, dimension).transpose(1, 0, 2)
             least = (stack @ stack.transpose(0, 2, 1)).min(axis=0)
-            threshold = thresholds[model]
-            places = [i for i, _ in members]
-            near[np.ix_(places, places)] = least - np.float32(threshold)
+            least -= np.float32(self._near_cosine(answer.searched[hits[places[0]].collection]))
+            if len(places) == len(hits):
+                near = least
+            else:
+                near[np.ix_(places, places)] = least
         np.fill_diagonal(near, -1.0)
         return near
+
+    def _near_cosine(self, namespace: NamespaceRecord) -> float:
+        embedder = self._embedders.of(namespace)
+        known = namespace.embedding_model == embedder.model
+        return near_cosine(embedder.background if known else None)
 
     def _read(self, reader: Reader, request: SearchRequest, answer: Answer, hit: rust_core.CoreHit) -> _Found:
         if request.as_of is None:
@@ -157,11 +162,11 @@ class Ranking:
         return dict(zip(found, scores, strict=True)), "done"
 
 
-def _vectors(index: rust_core.Index, hit: rust_core.CoreHit, dimension: int) -> Matrix:
+def _packed_vectors(index: rust_core.Index, hit: rust_core.CoreHit) -> bytes:
     packed = index.vectors_of(hit.collection, hit.id)
     if packed is None:
         raise KeyError(format_id(hit.id))
-    return np.frombuffer(packed, dtype="<f4").reshape(-1, dimension)
+    return packed
 
 
 def _worth(scores: list[float]) -> list[float]:

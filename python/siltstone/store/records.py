@@ -87,7 +87,7 @@ def to_microseconds(time: datetime) -> int:
 
 
 def from_microseconds(time: int) -> datetime:
-    return EPOCH + timedelta(microseconds=time)
+    return EPOCH + timedelta(0, 0, time)
 
 
 def encode(record: object) -> bytes:
@@ -141,9 +141,11 @@ def from_map(fields: dict[str, Any], cls: type[T]) -> T:
     values = {}
     try:
         for name, value in fields.items():
-            if name in decoders:
-                convert = decoders[name]
-                values[name] = value if convert is None else convert(value)
+            convert = decoders.get(name, _unknown)
+            if convert is None:
+                values[name] = value
+            elif convert is not _unknown:
+                values[name] = convert(value)
         return cls(**values)
     except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
         raise InternalError(
@@ -204,8 +206,13 @@ def _conversion(hint: Any) -> tuple[Convert, Convert | None]:
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return to_map, lambda fields: from_map(fields, hint)
     if issubclass(hint, StrEnum):
-        return lambda value: hint(value).value, hint
+        return lambda value: hint(value).value, {member.value: member for member in hint}.__getitem__
     return _SCALARS[hint]
+
+
+def _unknown(value: Any) -> Any:
+    """Stands for the conversion of a field that this release does not know."""
+    raise AssertionError("it is left out")
 
 
 def _optional(convert: Convert) -> Convert:

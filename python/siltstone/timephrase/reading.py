@@ -68,9 +68,10 @@ def find_window(query: str, now: datetime, time_zone: str = "UTC") -> Found | No
 
 
 def _best(text: str, now: datetime, zone: tzinfo) -> Found | None:
+    asking = _asking(text)
     for read in _READERS:
         best: tuple[int, Span, int, int] | None = None
-        for first, last in _asking(text):
+        for first, last in asking:
             for span, start, end in read(text[first:last], now, zone):
                 rank = _rank(span, now)
                 if best is None or rank < best[0]:

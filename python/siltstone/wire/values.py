@@ -19,7 +19,8 @@ _EXACT = 2**53  # above it a double no longer holds every whole number
 def put_time(message: Any, value: datetime) -> None:
     since = value - _EPOCH
     message.seconds = since.days * 86400 + since.seconds
-    message.nanos = since.microseconds * 1000
+    if since.microseconds:
+        message.nanos = since.microseconds * 1000
 
 
 def take_time(message: Any) -> datetime:
