@@ -9,8 +9,9 @@ import numpy as np
 from siltstone.errors import SiltstoneError
 from siltstone.model import OPEN_STATES, HindsightJob, Memory, Task
 from siltstone.store import keys, records
-from siltstone.store.reader import _COUNTERS, Counters, Reader
+from siltstone.store.reader import Reader
 from siltstone.store.records import NamespaceRecord
+from siltstone.store.tables import COUNTERS, Counters
 from siltstone.store.writer import Writer
 
 _MEMBER_BYTES = 4 + keys.ID_BYTES
@@ -153,7 +154,7 @@ def _counters(reader: Reader, record: NamespaceRecord, checked: Checked) -> Iter
             f"but counted {told.memories} and {told.changed}",
             "counters",
             keys.namespace(record.number),
-            _COUNTERS.pack(counted.memories, counted.changed, counted.floor),
+            COUNTERS.pack(counted.memories, counted.changed, counted.floor),
         )
 
 

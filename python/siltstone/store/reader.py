@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
-import lmdb
 import numpy as np
 from numpy.typing import NDArray
 
-from siltstone.errors import AlreadyExistsError, InternalError, NotFoundError
+from siltstone.errors import AlreadyExistsError, InternalError
 from siltstone.model import (
     OPEN_STATES,
     AuditEvent,
@@ -25,13 +24,13 @@ from siltstone.model import (
 from siltstone.store import keys, records
 from siltstone.store.environment import Snapshot
 from siltstone.store.records import AnswerRecord, NamespaceRecord
+from siltstone.store.tables import Tables, behind
 
 T = TypeVar("T")
 
 Vectors = NDArray[np.float32]
 
-_COUNTERS = struct.Struct(">QQQ")
-_CREATED = struct.Struct(">QQ")
+CREATED = struct.Struct(">QQ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +55,12 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Counters:
-    memories: int = 0  # live ones: not invalidated
-    changed: int = 0  # ids in the change log
-    floor: int = 0  # the change log is whole above this seq
-
-
-@dataclass(frozen=True, slots=True)
 class Created:
     memories: int = 0
     namespaces: int = 0
 
 
-class Reader:
+class Reader(Tables):
     """A snapshot. Use it in the ``with`` that made it and in that thread only; its iterators end with it.
 
     Ids that are no UUID raise `InvalidArgumentError`, the number of a namespace that is unknown or deleted
@@ -79,11 +71,9 @@ class Reader:
     def __init__(
         self, snapshot: Snapshot, unsaved: Callable[[str, str], bool] = lambda _t, _m: False
     ) -> None:
-        self._txn = snapshot.txn
+        super().__init__(snapshot)
         self._unsaved = unsaved  # exposures that are not in the snapshot yet
-        self._tables = snapshot.tables
         self.sees: Callable[[str], bool] = lambda _: True
-        self._namespaces: dict[int, NamespaceRecord | None] = {}
 
     @property
     def seq(self) -> int:
@@ -294,7 +284,7 @@ class Reader:
         moved to; and the id to go on behind, "" at the end."""
         other = self._require(namespace).other_table
         found: list[Memory] = []
-        prefix, start = keys.namespace(namespace), _behind(namespace, after_id)
+        prefix, start = keys.namespace(namespace), behind(namespace, after_id)
         for key, _ in self._scan("memories", prefix, start=start, values=False):
             if self._get(other, key) is None:
                 found.append(records.decode(self._get("memories", key) or b"", Memory))
@@ -316,7 +306,7 @@ class Reader:
         none. Starts behind `after_id` as `scan_memories` does."""
         table = self._require(namespace).vectors_table
         for key, record in self._scan(
-            "memories", keys.namespace(namespace), start=_behind(namespace, after_id)
+            "memories", keys.namespace(namespace), start=behind(namespace, after_id)
         ):
             yield keys.format_id(key[4:]), record, self._get(table, key) or b""
 
@@ -335,7 +325,7 @@ class Reader:
         moment; and the id to go on behind, "" at the end."""
         self._require(namespace)
         bound = records.to_microseconds(before)
-        prefix, start = keys.namespace(namespace), _behind(namespace, after_id)
+        prefix, start = keys.namespace(namespace), behind(namespace, after_id)
         found: list[str] = []
         for count, (key, value) in enumerate(self._scan("memories", prefix, start=start), start=1):
             valid_until = records.unpack(value).get("valid_until")
@@ -530,7 +520,7 @@ class Reader:
     def created_by(self, principal: str) -> Created:
         """What a caller made in this store so far, whatever became of it."""
         value = self._get("created", keys.principal(principal))
-        return Created(*_CREATED.unpack(value)) if value else Created()
+        return Created(*CREATED.unpack(value)) if value else Created()
 
     def entries(self, tables: Iterable[str] | None = None) -> dict[str, int]:
         """Entries of each of `tables`, of all by default."""
@@ -538,87 +528,6 @@ class Reader:
         return {name: int(self._txn.stat(self._tables[name])["entries"]) for name in names}
 
     # within the store
-
-    def _get(self, table: str, key: bytes) -> bytes | None:
-        value: bytes | None = self._txn.get(key, db=self._tables[table])
-        return value
-
-    def _scan(
-        self, table: str, prefix: bytes = b"", *, start: bytes = b"", values: bool = True
-    ) -> Iterator[tuple[bytes, bytes]]:
-        """Entries with the prefix from `start` on, in order of their keys."""
-        try:
-            with self._txn.cursor(db=self._tables[table]) as cursor:
-                found = cursor.set_range(start or prefix) if start or prefix else cursor.first()
-                while found:
-                    key = cursor.key()
-                    if not key.startswith(prefix):
-                        return
-                    yield key, cursor.value() if values else b""
-                    found = cursor.next()
-        except lmdb.Error as error:
-            raise InternalError(
-                f"reading {table} failed, or went on after its snapshot was closed: {error}"
-            ) from error
-
-    def _scan_back(self, table: str, prefix: bytes, *, values: bool = True) -> Iterator[tuple[bytes, bytes]]:
-        """Entries of a table of `keys.part` with the prefix of a `keys.member`, the last first."""
-        behind = prefix + b"\xff" * 5  # above every number of four bytes
-        with self._txn.cursor(db=self._tables[table]) as cursor:
-            found = cursor.prev() if cursor.set_range(behind) else cursor.last()
-            while found and cursor.key().startswith(prefix):
-                yield cursor.key(), cursor.value() if values else b""
-                found = cursor.prev()
-
-    def _number(self, key: bytes) -> int:
-        value = self._get("meta", key)
-        return keys.parse_number(value) if value else 0
-
-    def _namespace(self, number: int) -> NamespaceRecord | None:
-        if number not in self._namespaces:
-            value = self._get("namespaces", keys.namespace(number))
-            record = None if value is None else records.decode(value, NamespaceRecord)
-            self._namespaces[number] = None if record is None or record.deleted else record
-        return self._namespaces[number]
-
-    def _require(self, number: int) -> NamespaceRecord:
-        record = self._namespace(number)
-        if record is None:
-            raise NotFoundError(
-                f"namespace: there is none with the number {number}, or no longer",
-                reason="NAMESPACE_NOT_FOUND",
-                field="namespace",
-            )
-        return record
-
-    def _owner(self, id: bytes) -> int | None:
-        value = self._get("owners", id)
-        if value is None:
-            return None
-        number = keys.parse_namespace(value)
-        return number if self._namespace(number) else None
-
-    def _owned_bytes(self, table: str, id: bytes) -> bytes | None:
-        number = self._owner(id)
-        return None if number is None else self._get(table, keys.member(number, id))
-
-    def _owned(self, table: str, id: bytes, cls: type[T]) -> T | None:
-        value = self._owned_bytes(table, id)
-        return None if value is None else records.decode(value, cls)
-
-    def _members(
-        self, table: str, namespace: int, cls: type[T], after_id: str, limit: int | None
-    ) -> Iterator[T]:
-        self._require(namespace)
-        prefix = keys.namespace(namespace)
-        for count, (_, value) in enumerate(self._scan(table, prefix, start=_behind(namespace, after_id))):
-            if count == limit:
-                return
-            yield records.decode(value, cls)
-
-    def _counters(self, number: int) -> Counters:
-        value = self._get("counters", keys.namespace(number))
-        return Counters(*_COUNTERS.unpack(value)) if value else Counters()
 
     def _of_todays_model(self, number: int, memory: Memory) -> Memory:
         """The record of a memory tells the model it had when it was written; a move changes no records."""
@@ -645,10 +554,6 @@ class Reader:
 
 def _is_live(record: bytes) -> bool:
     return "invalidate_time" not in records.unpack(record)
-
-
-def _behind(namespace: int, after_id: str) -> bytes:
-    return keys.following(keys.member(namespace, keys.parse_id(after_id, "after_id"))) if after_id else b""
 
 
 def _unpack_vectors(packed: bytes, dimension: int) -> Vectors:
