@@ -488,3 +488,90 @@ def test_a_browsed_answer_keeps_what_was_typed_and_meant_and_not_where_it_stood(
     assert "7" not in found.lesson.solution.replace(typed, "")
     assert "success" not in found.lesson.solution
     assert_proven(trajectory, [found])
+
+
+@pytest.mark.parametrize("goal", ["", "Check out", "结算购物车"])
+def test_a_log_that_ends_with_a_click_that_never_worked_teaches_that_and_no_solution(
+    run_of, assert_proven, goal
+):
+    failing = {
+        "tool": "browser_click",
+        "arguments": {"element": "结算按钮", "ref": "e9"},
+        "gives": "Error: locator.click: Timeout 5000ms exceeded.",
+        "is_error": True,
+    }
+    trajectory = run_of(
+        goal,
+        {"tool": "browser_navigate", "arguments": {"url": "https://shop.example"}, "gives": "ok"},
+        failing,
+        {"tool": "browser_wait_for", "arguments": {"time": 2}, "gives": "ok"},
+        failing,
+        {"tool": "browser_take_screenshot", "gives": "saved"},
+    )
+    (found,) = look_back(trajectory)
+    assert (found.outcome, found.lesson.solution) == (Outcome.FAILURE, "")
+    assert found.lesson.problem.startswith(goal)
+    assert "结算按钮" in found.lesson.problem
+    assert "Timeout 5000ms exceeded." in found.lesson.problem
+    assert_proven(trajectory, [found])
+
+
+def test_what_failed_is_no_part_of_the_path_to_the_solution(run_of):
+    (found,) = look_back(
+        run_of(
+            "Look at the backups",
+            {"do": "ls /backups", "gives": "a.gz"},
+            {"do": "mysqldump shop", "gives": "ERROR 1045 (28000): Access denied", "is_error": True},
+            outcome=Outcome.SUCCESS,
+        )
+    )
+    assert "ls /backups" in found.lesson.solution
+    assert "mysqldump" not in found.lesson.solution
+
+
+@pytest.mark.parametrize("made", ["cat > reproduce.py <<'E'\nimport app\nE", "touch reproduce.py"])
+def test_throwing_away_a_script_of_its_own_is_no_part_of_the_fix(run_of, made):
+    run = {"do": "python reproduce.py", "gives": "ValueError: bad port"}
+    (found,) = look_back(
+        run_of(
+            "The server does not start",
+            {"do": made, "gives": ""},
+            run,
+            {"text": "The cause is a port given as text.", "do": "sed -i s/'80'/80/ app.py", "gives": ""},
+            {**run, "gives": "listening on 80"},
+            {"text": "Now that it is fixed, clean up.", "do": "rm reproduce.py", "gives": ""},
+            {"text": "It works now."},
+        )
+    )
+    assert "sed -i" in found.lesson.solution
+    assert "rm reproduce.py" not in found.lesson.solution
+
+
+def test_removing_what_was_there_before_is_a_fix(run_of):
+    check = {"do": "./backup.sh", "gives": "tar: write error: No space left on device"}
+    (found,) = look_back(
+        run_of(
+            "备份失败，修好它",
+            check,
+            {"text": "清理旧日志。", "do": "rm -f /var/log/app/old.log", "gives": ""},
+            {**check, "gives": "backup ok"},
+            {"text": "备份恢复了。"},
+        )
+    )
+    assert "rm -f /var/log/app/old.log" in found.lesson.solution
+
+
+@pytest.mark.parametrize(
+    ("goal", "cause"),
+    [
+        ("找出夜间备份为什么失败", "磁盘满了导致备份失败。"),
+        ("find out why the nightly backup fails", "The nightly backup fails because the disk is full."),
+    ],
+)
+def test_where_the_question_is_why_what_is_said_to_bring_it_about_is_the_cause(
+    run_of, assert_proven, goal, cause
+):
+    trajectory = run_of(goal, {"do": "df -h", "gives": "/ 100%"}, {"text": cause})
+    (found,) = look_back(trajectory)
+    assert (found.lesson.root_cause, found.lesson.solution) == (cause, "")
+    assert_proven(trajectory, [found])

@@ -189,8 +189,10 @@ def run_list(context: Context) -> int:
 
 
 def _whole(task: Task) -> str:
+    told = to_data(task)
+    derived = {f"{name} (by the log)": value for name, value in told.pop("derived", {}).items() if value}
     rows: list[tuple[str, object]] = []
-    for name, value in to_data(task).items():
+    for name, value in {**told, **derived}.items():
         lines = value if isinstance(value, list) else [value]
         rows += [(name if i == 0 else "", line) for i, line in enumerate(lines)]
     return pairs(rows)

@@ -13,7 +13,7 @@ from siltstone.hindsight import derive_state, essential_goal, step_line
 from siltstone.model import DerivedState, Hit, Memory, RenderedTask, Step, Task
 
 _SHARE = 6  # what rules derived takes at most one in so many tokens of the log
-_LEAST_DERIVED = 24  # tokens that it gets in any case
+_LEAST_DERIVED = 64  # tokens that it gets in any case
 _LATEST_WORDS = 24  # of the last step's line
 _ERROR_TOKENS = 120  # of the last error beside a goal that is too long
 

@@ -20,7 +20,7 @@ _ACT = re.compile(
     r"|return)(?:_|$)"
 )
 _EDIT_COMMAND = re.compile(
-    r"\bsed\s+(?:-\w+\s+)*-i|\bperl\s+-\w*i|>>?\s*[\w./~$-]+\s*(?:<<|$)|\btee\b|\bpatch\b"
+    r"\A\s*edit \d+:\d+\s|\bsed\s+(?:-\w+\s+)*-i|\bperl\s+-\w*i|>>?\s*[\w./~$-]+\s*(?:<<|$)|\btee\b|\bpatch\b"
     r"|\bgit (?:apply|revert|checkout|cherry-pick)\b"
     r"|\bcat\s*>|\bkubectl (?:set|patch|edit|apply)\b|\b(?:ALTER|CREATE|UPDATE|INSERT|DELETE|GRANT|SET)\s+\w+"
     r"|\bgit config\b|\bsysctl -w\b|\bchmod\b|\bchown\b|\busermod\b|\bexport \w+="
@@ -38,6 +38,8 @@ _RESTART_COMMAND = re.compile(
     r"|build|start|stop|run)\b"
     r"|\bservice \S+ (?:start|stop)\b|\bkubectl (?:rollout|delete pod|scale)\b|\bmake\b|\bnpm run build\b"
 )
+_MAKES = re.compile(r"(?:^|[\s_])(?:create|write|touch|tee)(?:[\s_]|$)|>\s*[\w./~$]")
+_REMOVES = re.compile(r"(?:sudo )?rm\s+(?:-\w+\s+)*([\w./~-]+(?:[ \t]+[\w./~-]+)*)")
 _EXPLORE = re.compile(r"(?:^|_)(?:search|lookup|finish|answer|think|google|bing|browse|wiki\w*)(?:_|$)")
 _BROWSE = re.compile(
     r"(?:^|_)(?:click|type|fill|scroll|go_?back|wait|press|hover|select|navigate|goto|type_?text)(?:_|$)"
@@ -90,6 +92,17 @@ def change_strength(step: Step) -> int:
         if pattern.search(command):
             return strength
     return 1 if re.search(r"(?:^|_)(?:restart|reload|redeploy)(?:_|$)", key) else 0
+
+
+def makes_file(step: Step) -> bool:
+    """Whether an action may make a file that was not there."""
+    return _MAKES.search(f"{tool_key(step)} {command_of(step)}") is not None
+
+
+def removed_names(command: str) -> list[str]:
+    """The names of the files that a command removes, where it does nothing else."""
+    match = _REMOVES.fullmatch(command.strip())
+    return [name.rsplit("/", 1)[-1] for name in match[1].split()] if match else []
 
 
 def is_exploring(step: Step) -> bool:

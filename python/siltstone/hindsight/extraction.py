@@ -2,16 +2,17 @@
 
 from siltstone.hindsight.actions import action_piece, path_piece
 from siltstone.hindsight.answers import answer_lessons, is_answering
+from siltstone.hindsight.browser import Verb, action_of
 from siltstone.hindsight.building import STATED, build
 from siltstone.hindsight.failure import error_line
 from siltstone.hindsight.failures import failed_run_lessons, futile_lessons
 from siltstone.hindsight.fixes import Fix, cause_pieces, find_fixes, fix_lessons, fix_pieces, says_solved
-from siltstone.hindsight.quoting import Piece
+from siltstone.hindsight.quoting import Piece, word_count
 from siltstone.hindsight.run import Run, is_success, numbered
 from siltstone.hindsight.service import is_service, service_lessons
-from siltstone.hindsight.signals import gave_up, is_bare_claim, is_courtesy, is_question
+from siltstone.hindsight.signals import asks_why, gave_up, is_bare_claim, is_courtesy, is_question
 from siltstone.hindsight.watching import Check, unwatched
-from siltstone.model import ExtractedLesson, Outcome, Role, Trajectory
+from siltstone.model import ExtractedLesson, Outcome, Role, Step, Trajectory
 
 EXTRACTOR = "rules/1"
 _MOST_LESSONS = 8
@@ -86,7 +87,9 @@ def _conclusion(run: Run) -> list[ExtractedLesson]:
     told = {piece.text for piece in stated}
     errors = [error_line(step.result) for step in run.actions if run.failed(step)]
     about = " ".join([run.goal, *errors[:5]])
-    cause = cause_pieces([piece for piece in said if piece.text not in told], [], about, strict=not stated)
+    # Where the question is why, what is said to bring it about is the answer.
+    strict = not stated and not asks_why(run.goal)
+    cause = cause_pieces([piece for piece in said if piece.text not in told], [], about, strict=strict)
     if not stated and not cause:
         return []
     lesson = build(
@@ -103,19 +106,23 @@ def _conclusion(run: Run) -> list[ExtractedLesson]:
 
 def _whole_run(run: Run, fixes: list[Fix]) -> list[ExtractedLesson]:
     """No rule fits: the goal, what was done and the agent's last words."""
-    if not run.actions or not run.goal:
+    if not run.actions:
         return []
     solved = says_solved(run) and run.outcome is not Outcome.FAILURE
-    if not is_success(run.outcome) and run.failed(run.actions[-1]) and not solved:
+    if not is_success(run.outcome) and run.failed(_last_deed(run)) and not solved:
         return failed_run_lessons(run, fixes)
+    if not run.goal:
+        return []
     final = run.final_step
     said = [
         sentence
         for sentence in (run.said(final) if final else [])
         if not (is_courtesy(sentence) or is_question(sentence) or is_bare_claim(sentence))
+        and word_count(sentence) > 1  # a browser agent's verdict: "Failed"
     ]
-    last = [action_piece(step) for step in run.actions if not run.failed(step)][-3:]
-    path = path_piece(run.actions) if last else None
+    worked = [step for step in run.actions if not run.failed(step)]
+    last = [action_piece(step) for step in worked[-3:]]
+    path = path_piece(worked)
     lesson = build(
         run,
         problem=run.goal_pieces(60),
@@ -127,6 +134,13 @@ def _whole_run(run: Run, fixes: list[Fix]) -> list[ExtractedLesson]:
     if lesson is None and not solved:
         return failed_run_lessons(run, fixes)
     return [lesson] if lesson else []  # an error, and "fixed it" without a word about how, teaches nothing
+
+
+def _last_deed(run: Run) -> Step:
+    """The last action that does more than look at a page or wait for it; the last one where there is none."""
+    pages = ((step, action_of(step)) for step in reversed(run.actions))
+    deeds = (step for step, action in pages if action is None or action.verb is not Verb.LOOK)
+    return next(deeds, run.actions[-1])
 
 
 def _distinct(lessons: list[ExtractedLesson]) -> list[ExtractedLesson]:

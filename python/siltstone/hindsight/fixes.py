@@ -256,7 +256,7 @@ def _verb(command: str) -> list[str]:
 
 def _without_failure(run: Run) -> Fix | None:
     """The goal itself was the error: changes, and a run that ended well."""
-    changes = [step for step in run.actions if change_strength(step) >= 2 and not run.failed(step)]
+    changes = [step for step in run.changes if change_strength(step) >= 2]
     if not changes or not (is_success(run.outcome) or says_solved(run)):
         return None
     checks = [

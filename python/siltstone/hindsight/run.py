@@ -6,7 +6,15 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
-from siltstone.hindsight.actions import change_strength, command_of, is_answer, is_thinking, signature
+from siltstone.hindsight.actions import (
+    change_strength,
+    command_of,
+    is_answer,
+    is_thinking,
+    makes_file,
+    removed_names,
+    signature,
+)
 from siltstone.hindsight.failure import error_codes, is_reading, result_failed, result_worked
 from siltstone.hindsight.instructions import flagged_steps
 from siltstone.hindsight.masking import Masker
@@ -34,6 +42,7 @@ _STOP = frozenset(
     )
 )
 _WORD = re.compile(r"[A-Za-z0-9_][\w.:/-]*[A-Za-z0-9_]|[A-Za-z0-9_]")
+_MOST_MADE, _CHARACTERS_MADE = 200_000, 2_000  # of the steps that make files
 _EARLY = 6  # steps in which an agent says what it is about to do
 _MOST_RESTATING = 3
 _RESTATED = 0.7  # share of a goal's words that quotes must hold to prove it
@@ -89,8 +98,19 @@ class Run:
 
     @cached_property
     def changes(self) -> list[Step]:
-        """The actions that changed something and did not fail, in order."""
-        return [step for step in self.actions if not self.failed(step) and change_strength(step) > 0]
+        """The actions that changed something and did not fail, in order; to throw away what the run itself
+        made, a script to reproduce an error, changes nothing."""
+        changes: list[Step] = []
+        made = ""
+        for step in self.actions:
+            command = command_of(step)
+            removed = removed_names(command)
+            litter = bool(removed) and all(name in made for name in removed)
+            if not self.failed(step) and change_strength(step) > 0 and not litter:
+                changes.append(step)
+            if makes_file(step) and len(made) < _MOST_MADE:
+                made += f" {command or step.arguments}"[:_CHARACTERS_MADE]
+        return changes
 
     def changes_between(self, after: int, before: int) -> list[Step]:
         """The changes with numbers above `after` and below `before`."""

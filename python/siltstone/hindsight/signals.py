@@ -74,6 +74,7 @@ _FIX = [
         ),
     ),
 ]
+_WHY = re.compile(r"\bwhy\b|\b(?:cause|reason)s?\b|为什么|为何|为啥|怎么会|原因|根因", re.IGNORECASE)
 _DOUBT = re.compile(
     r"\b(?:maybe|perhaps|might|possibly|could be|may be|probably|suspect|guess|wonder|not sure"
     r"|hypothesis|if the)\b"
@@ -213,6 +214,10 @@ def _weigh(table: list[tuple[int, re.Pattern[str]]], sentence: str) -> int:
 
 def is_question(sentence: str) -> bool:
     return sentence.rstrip(" \"')”」").endswith(("?", "？"))
+
+
+def asks_why(goal: str) -> bool:
+    return _WHY.search(goal) is not None
 
 
 def cause_weight(sentence: str) -> int:
