@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import siltstone
 from siltstone.engine import Call
@@ -286,3 +287,44 @@ def test_over_grpc_too(open_at: Open, tmp_path: Path, file: Path) -> None:
     finally:
         server.stop()
     assert rows(tmp_path / "again.jsonl")[1:] == rows(file)[1:]
+
+
+@pytest.mark.parametrize("vector", [[1.0, 2.0, 3.0], [1e18] * 384, [1e-18] * 384])
+def test_a_former_state_with_vectors_that_no_index_takes_is_a_bad_row_and_spoils_no_past(
+    open_at: Open, file: Path, vector: list[float]
+) -> None:
+    changed = rows(file)
+    bad = next(i for i, row in enumerate(changed) if "revision" in row and "vectors" in row)
+    changed[bad]["revision"]["memory"]["embedding_dimension"] = len(vector)
+    changed[bad]["vectors"] = base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()
+    write_rows(file, changed)
+    mem = open_at()
+    report = mem.import_(file)
+    assert [failure.partition(":")[0] for failure in report.failures] == [f"line {bad + 1}"]
+    then = changed[bad]["revision"]["memory"]["update_time"]
+    mem.search("容器", as_of=then)
+    assert mem.check().problems == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"flags": ["x"] * 65},
+        {"flags": ["x" * 300]},
+        {"evidence": [{"verdict": "WORKED", "time": NOW}] * 101},
+        {"evidence": [{"verdict": "WORKED", "time": NOW, "note": "长" * 400_000}]},
+        {"supersede_reason": "长" * 400_000},
+        {"source": {"principal": "长" * 400_000}},
+        {"tags": [str(i) for i in range(100_000)]},
+    ],
+)
+def test_a_row_with_more_of_anything_than_a_store_makes_itself_is_a_bad_row(
+    open_at: Open, file: Path, fields: dict[str, Any]
+) -> None:
+    changed = rows(file)
+    at = index_of(changed, "cake")
+    changed[at]["memory"] |= fields
+    write_rows(file, changed)
+    report = open_at().import_(file)
+    [failure] = report.failures
+    assert failure.startswith(f"line {at + 1}: memory.{next(iter(fields))}")

@@ -2,6 +2,7 @@
 
 import pytest
 import siltstone
+from siltstone.engine.pages import encode_token
 from siltstone.local import Local
 from siltstone.model import AGENT_ROLES
 
@@ -140,3 +141,14 @@ def test_a_deleted_namespace_stays_in_the_log(mem: Local) -> None:
     mem.write("y", namespace="团队/甲")
     events = [(e.action, e.memory_id == id) for e in mem.audit_log(namespace="团队/甲")]
     assert events == [("created", True), ("namespace_deleted", False), ("created", False)]
+
+
+@pytest.mark.parametrize(
+    "last", ["x", "1", "1.2.3", "-1.-1", "1.99999999999", "99999999999999999999.1", "１.２"]
+)
+def test_a_page_token_that_someone_made_up_is_refused(mem: Local, last: str) -> None:
+    mem.write("它监听 8080 端口")
+    token = encode_token(last, ("ListAuditEvents", "0", ""))
+    with pytest.raises(siltstone.InvalidArgumentError) as caught:
+        mem.audit_log(page_token=token)
+    assert caught.value.field == "page_token"

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 import siltstone
-from siltstone.data import to_data
+from siltstone.data import from_data, to_data
+from siltstone.engine import Call
+from siltstone.engine.patterns import Patterns
 from siltstone.local import Local
+from siltstone.operations import OPERATIONS
 
 WRITERS = 6
 ROUNDS = 12
@@ -151,3 +154,29 @@ def test_an_unknown_namespace_is_an_error_in_every_call_and_a_deleted_one_is_unk
             said.append(str(caught.value).replace(name, "…"))
     half = len(said) // 2
     assert said[:half] == said[half:], "what was there once is not told apart from what never was"
+
+
+def test_a_repeat_tells_a_caller_nothing_of_what_its_token_opens_no_longer(mem: Local) -> None:
+    """Tokens of an issuer change what they open; the caller, and so its request ids, stay."""
+
+    def call(*namespaces: str) -> Call:
+        return Call(principal="jwt issuer agent", namespaces=Patterns.of(namespaces))
+
+    def asked(opened: Call) -> list[object]:
+        return [
+            getattr(mem.engine, OPERATIONS[rpc].method)(from_data(OPERATIONS[rpc].request, given), opened)
+            for rpc, given in repeated
+        ]
+
+    id = mem.write("它监听 8080 端口", namespace="theirs").memory.id
+    repeated: list[tuple[str, dict[str, object]]] = [
+        ("WriteMemories", {"namespace": "theirs", "drafts": [{"content": "秘密"}], "request_id": "1"}),
+        ("UpdateMemory", {"memory": {"id": id, "tags": ["x"]}, "update_mask": ["tags"], "request_id": "2"}),
+        ("StartTask", {"namespace": "theirs", "goal": "看看", "request_id": "3"}),
+    ]
+    first = asked(call("mine", "theirs"))
+    assert asked(call("mine", "theirs")) == first
+    for each in list(repeated):
+        repeated[:] = [each]
+        with pytest.raises(siltstone.NotFoundError):
+            asked(call("mine"))

@@ -1,8 +1,10 @@
 """The queue of hindsight jobs: states, retries, cancelling, and what a job leaves."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -120,6 +122,12 @@ def test_a_later_start_keeps_to_the_time_of_the_next_try(queue: Queue) -> None:
     assert runner.wait(fresh.id, BOUND)
     with queue.store.read() as reader:
         assert [job.state for job in reader.jobs(states={JobState.QUEUED})] == ["QUEUED"]
+
+
+def test_a_clock_that_is_set_back_holds_no_job_up_for_a_year(queue: Queue) -> None:
+    job = queue.job(retry_time=datetime.now(UTC) + timedelta(days=365))
+    runner = queue.runner(nothing)
+    assert 0 < runner._waiting[job.id].due - time.monotonic() <= 900
 
 
 def test_the_pauses_between_tries_grow_to_a_quarter_of_an_hour() -> None:

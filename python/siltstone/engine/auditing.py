@@ -1,6 +1,7 @@
 """What a person looks at: the queue of memories to review, and the log of every change."""
 
 import heapq
+import re
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -22,6 +23,7 @@ from siltstone.model.requests import (
 from siltstone.store.keys import format_id
 from siltstone.store.records import to_microseconds
 
+_PLACE = re.compile("[0-9]{1,18}[.][0-9]{1,9}")  # seq and place in it
 _BY_CONFIDENCE = {
     "similarity": 0.0,
     "recency": 0.0,
@@ -85,7 +87,11 @@ class Auditing(Verifying):
         if request.since_seq < 0:
             raise invalid("since_seq", f"{request.since_seq} is below 0; give the number of a commit")
         scope = ("ListAuditEvents", str(request.since_seq), request.namespace)
-        seq, _, place = decode_token(request.page_token, scope).partition(".")
+        last = decode_token(request.page_token, scope)
+        # Whoever knows how can make a token up.
+        if last and not _PLACE.fullmatch(last):
+            raise invalid("page_token", "is none that this service gave; leave it out")
+        seq, _, place = last.partition(".")
         with self.store.read() as reader:
             if request.namespace:
                 known_namespace(reader, request.namespace)

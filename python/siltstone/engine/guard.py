@@ -44,15 +44,18 @@ def check(core: Core, operation: Operation, request: Any, call: Call) -> None:
     call.require_any(operation.roles, f"call {operation.rpc}")
     if call.namespaces.whole:
         return
-    try:
-        reaches = list(operation.reaches(request))
-        for reach, namespace in zip(reaches, _namespaces(core, reaches), strict=True):
-            _check_reach(operation, reach, namespace, call)
-    except NotFoundError:
+    reaches = list(operation.reaches(request))
+    for reach, namespace in zip(reaches, _namespaces(core, reaches), strict=True):
         # A repeat of what this caller was allowed to do is answered as the first time, though an id that it
-        # erased is unknown by now.
-        if not getattr(request, "request_id", "") or not core.answered(operation.rpc, request, call):
-            raise
+        # erased is unknown by now. What it is not allowed to see any more, it is not.
+        if namespace is not None or not _is_repeat(core, operation, request, call):
+            _check_reach(operation, reach, namespace, call)
+
+
+def _is_repeat(core: Core, operation: Operation, request: Any, call: Call) -> bool:
+    return bool(getattr(request, "request_id", "")) and (
+        core.answered(operation.rpc, request, call) is not None
+    )
 
 
 def _namespaces(core: Core, reaches: Sequence[Reach]) -> list[str | None]:

@@ -7,13 +7,12 @@ harm, and goes on where it was interrupted.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from siltstone.embed import Embedder
 from siltstone.embed.passages import embedded_texts
 from siltstone.engine.call import Call
 from siltstone.engine.committing import CALLER_MODEL, dimension_mismatch
 from siltstone.engine.core import TRIES
+from siltstone.engine.evidence import KEPT
 from siltstone.engine.export_format import (
     MAX_LINE_BYTES,
     End,
@@ -33,9 +32,11 @@ from siltstone.engine.validate import (
     check_count,
     check_id,
     check_label,
+    check_labels,
     check_lesson,
     check_namespace,
     check_range,
+    check_size,
     check_source,
     check_summary,
     check_tags,
@@ -168,6 +169,7 @@ class Importing(Exporting):
             memory = self._checked(row.revision.memory, "revision.memory")
             if memory.id != check_id(row.memory_id, "revision.memory_id"):
                 raise invalid("revision.memory.id", f"is {memory.id}, not {row.memory_id}")
+            check_size(row.revision.reason, self.settings, "revision.reason")
             if row.revision.revision != memory.revision:
                 raise invalid("revision.revision", f"is {row.revision.revision}, not {memory.revision}")
             return RevisionRow(memory.id, replace(row.revision, memory=memory), row.vectors)
@@ -189,8 +191,15 @@ class Importing(Exporting):
             check_lesson(memory.lesson, settings, f"{field}.lesson")
         if memory.source is not None:
             check_source(memory.source, f"{field}.source")
+            check_size(memory.source.principal, settings, f"{field}.source.principal")
         check_range(memory.confidence, 0.0, 1.0, f"{field}.confidence")
         check_range(memory.revision, 1, 2**31 - 1, f"{field}.revision")
+        check_labels(memory.flags, f"{field}.flags")
+        check_size(memory.supersede_reason, settings, f"{field}.supersede_reason")
+        check_count(memory.evidence, KEPT, f"{field}.evidence")
+        for i, piece in enumerate(memory.evidence):
+            told = (piece.task_id, piece.trajectory, piece.reviewer, piece.note)
+            check_size("".join(told), settings, f"{field}.evidence[{i}]")
         for name in ("create_time", "update_time", "event_time"):
             if getattr(memory, name) is None:
                 raise invalid(f"{field}.{name}", "missing")
@@ -342,8 +351,7 @@ def _write_revision(writer: Writer, row: RevisionRow) -> None:
         raise invalid("revision.revision", f"{row.revision.revision} is not below {memory.revision}")
     old = writer.revision(row.memory_id, row.revision.revision)
     if old is None:
-        packed = None if row.vectors is None else np.ascontiguousarray(row.vectors, dtype="<f4").tobytes()
-        writer.import_revision(row.memory_id, row.revision, packed)
+        writer.import_revision(row.memory_id, row.revision, row.vectors)
     elif old != row.revision:
         raise AlreadyExistsError(
             f"revision: {row.memory_id} has another revision {old.revision} here; that stays",

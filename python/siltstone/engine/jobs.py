@@ -20,6 +20,7 @@ from siltstone.store import Store, Writer
 
 log = logging.getLogger(__name__)
 
+_LONGEST_S = 900.0  # between two tries
 _LOOK_S = 1.0  # between two looks whether somebody still waits for a job
 
 Keep = Callable[[Writer], Hindsight]
@@ -37,7 +38,7 @@ _HOPELESS = frozenset(
 
 def backoff(attempts: int) -> float:
     """Seconds until a job that failed so often is tried again: 5, 20, 80, … at most 15 minutes."""
-    return min(900.0, 5.0 * 4.0 ** (attempts - 1))
+    return min(_LONGEST_S, 5.0 * 4.0 ** (attempts - 1))
 
 
 class JobStopped(Exception):
@@ -115,6 +116,7 @@ class JobRunner:
         now = datetime.now(UTC)
         for job in waiting:
             left = (job.retry_time - now).total_seconds() if job.retry_time else 0.0
+            left = min(left, _LONGEST_S)  # the clock may have been set back
             # One that was running when the process died may have ended it: the others go first.
             again = self._delay(job.attempts) if job.state is JobState.RUNNING and job.attempts > 1 else 0.0
             self.add(job, max(0.0, left, again))

@@ -61,6 +61,7 @@ class Past:
         if vectors is None:
             return None
         same = memory.embedding_model == namespace.embedding_model
+        same = same and vectors.shape[1] == namespace.embedding_dimension  # a model of the same name
         packed = np.ascontiguousarray(vectors, dtype="<f4").tobytes() if same else b""
         return PastRecord(id, records.encode(memory), packed)
 

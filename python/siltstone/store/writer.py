@@ -272,11 +272,25 @@ class Writer(Changing):
         self._touch(namespace.number, id)
         self.audit_memory(stored, "imported")
 
-    def import_revision(self, id: str, revision: Revision, packed: bytes | None) -> None:
-        """Store a former state of an imported memory; `packed` as `Reader.former_vectors` gives it."""
+    def import_revision(self, id: str, revision: Revision, vectors: Vectors | None) -> None:
+        """Store a former state of an imported memory.
+
+        Args:
+            vectors: that this state was the last to have, of the model it names; None where the next one had
+                them too, empty where it had none.
+
+        Raises:
+            InvalidArgumentError: they are none that an index of the past would take.
+        """
         raw = keys.parse_id(id)
-        number = self._named(revision.memory.namespace).number
+        namespace = self._named(revision.memory.namespace)
+        number = namespace.number
         key = keys.part(number, raw, revision.revision)
+        packed = None
+        if vectors is not None:
+            # Those of a former model are in no index: the text is embedded anew.
+            of_today = revision.memory.embedding_model == namespace.embedding_model
+            packed = _pack_vectors(vectors, namespace) if of_today and len(vectors) else vectors.tobytes()
         self._put("revisions", key, records.encode(revision))
         if packed is not None:
             self._put("former_vectors", key, packed)
