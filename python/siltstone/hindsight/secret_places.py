@@ -6,7 +6,9 @@ from siltstone.hindsight.screening import windows
 from siltstone.hindsight.secret_values import (
     as_assigned,
     as_basic,
+    as_cookies,
     as_of_user,
+    as_query,
     as_random,
     as_secret,
     as_setting,
@@ -65,7 +67,7 @@ _ADDRESSES = [
 ]
 _QUERIES = [
     rule(
-        as_told,
+        as_query,
         r"[?&](?:sig|signature|key|auth|session|sid|code|x-amz-(?:signature|credential|security-token))="
         r"([^&\s\"'#]{8,})",
         "=",
@@ -154,7 +156,7 @@ _HEADERS = [
         *("x-", "-token"),
     ),
     rule(
-        as_told,
+        as_cookies,
         r"\b(?:set-)?cookies?[\"'\\]*\s*(?:[:=：]|is|为|是)\s*[\"'\\]*([^\s\r\n\"'=;]{1,100}="
         r"[^\r\n\"']{1,4000})",
         "cookie",

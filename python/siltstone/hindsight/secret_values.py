@@ -8,8 +8,18 @@ import binascii
 import re
 
 _HOLDER = re.compile(
-    r"^(?:[*•.xX#-]+|\$.*|<.*|\{.*|\[.*|%\w+%|(?:os|process|self|this|config|settings|env|request)\..*"
-    r"|[A-Za-z_][\w.]*\(.*|(?:your|my|the|some)[_-][\w-]*|(?:\w+[_-])?(?:here|placeholder)|changeme|example"
+    r"^(?:[*•.xX#-]+|\$.*|<.*|\{.*|\[.*|%\w+%|(?:os|process|self|this|config|settings|env|request|window"
+    r"|document|data|module|local|var|args|opts|options|cfg|ctx|req)\..*"
+    r"|[A-Za-z_][\w.:]*\(.*|(?:your|my|the|some)[_-][\w-]*|(?:\w+[_-])?(?:here|placeholder)|changeme|example"
+    # an expression, a variable, a type of a program
+    r"|[A-Za-z_][\w.]*\[\w*\]?|&?(?:str|string|text|int|integer|bool|bytes|number|object|any|char|array|list"
+    r"|dict)[)\]>?|,;]*|await|async|lambda|typeof|(?:option|optional|vec|promise)<.*|&?'static"
+    r"|(?:\w+\.){1,4}(?:\w*_)?(?:token|key|secret|password|passwd|pwd|s?id)"
+    r"|(?:new|old|current|user|access|refresh|api|auth|db|hashed|raw|plain|reset|csrf|client)_"
+    r"(?:token|key|secret|password|passwd|pwd)|(?-i:(?:[A-Z][a-z]+)+(?:Str|Bytes|Field|Type|Token|Provider))"
+    r"|(?-i:[a-z]+(?:_[a-z]+)+(?:\.[a-z_]+){2,})|[\"'`]?(?:bearer|basic|digest)|,\s.*"
+    r"|\??(?:required|unset)|!(?:vault|env|ref|sub|getatt|secret|include|binary|str)\b.*"
+    r"|(?:password|passwd|token|secret|api_?key)[)\]>;]*|same-origin|include|omit"
     r"|(?:redacted|removed|hidden|masked|required|expected|unexpected|incorrect|invalid|missing|wrong"
     r"|empty|optional|expired|undefined|unknown|none|null|nil|true|false|pass|return|str|string|text"
     r"|int|integer|bool"
@@ -80,6 +90,8 @@ _FILE = re.compile(
     r"[/:#?].*)?$|^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$",
     re.IGNORECASE,
 )
+# a folder or file without any letter in upper case, which base64 never is: PWD=/home/ann/work
+_PATH = re.compile(r"^(?:(?:~|\.{1,2})?(?:/[a-z0-9._-]{1,40})+/?|//.*)$")
 _SYMBOL = re.compile(r"[!@#$%^&*+=~?]")
 _COUNTED = re.compile(
     r"\s*(?:位|个|次|字|种|分|小时|天|年|月|秒|条|~|～|至|到\d|-\s*\d"
@@ -96,12 +108,20 @@ _KIND = re.compile(
 )
 # Chinese that goes on about a secret: 密码是错误的, 密码为空, 密码是一样的吗
 _PLAIN_CHINESE = re.compile(
-    r"^(?:错|正确|必填|必须|必要|空|否|什么|多少|不|没|无|过期|失效|由|指|一[样个种致串段]|您|你|我|他|她|它|要|需|可"
+    r"^(?:错|正确|详?见|未|已|必填|必须|必要|空|否|什么|多少|不|没|无|过期|失效|由|指|一[样个种致串段]|您|你|我|他|她|它|要|需|可"
     r"|从|通过|加密|明文|强|弱|相同|随机|自动|默认|用户|系统|登录|存|保|在|对|和|与|怎|哪|如|这|那|啥|几|何|谁|同|另"
     r"|安全|长度|至少|最|字母|数字|大小写|符号|手机|身份|银行|支付|生日|发|收|输|请|有|唯一|重要|个人|敏感|新的|旧的"
     r"|[一二两三四五六七八九十]+[位个次])"
     r"|[吗么呢的了]$|错误|正确|失败|成功|无效|有效|过期|不能|不要|无法|如何|怎么|什么|为空|长度|位数|字符|多少"
 )
+_HAN = re.compile(r"[\u3400-\u9fff]+\Z")
+_COLON = re.compile(r"\\?[\"']?\s*[:：]")
+_HAPPENED = re.compile(
+    r"[\"'`]?\s+(?:created|deleted|updated|configured|unchanged|not found|already|does not|is forbidden)\b"
+)
+_WORDS = re.compile(r"(?:[A-Z]?[a-z]+|[A-Z]+)(?:[-_+](?:[A-Z]?[a-z]+|[A-Z]+))+\Z")
+_COOKIE_ATTRIBUTE = re.compile(r"\s*(?:path|domain|expires|max-age|samesite)\s*\Z", re.IGNORECASE)
+_SESSION = re.compile(r"se?ss|sid|tok|auth|jwt|csrf|xsrf|login|remember|secret|key", re.IGNORECASE)
 _PROVIDERS = frozenset(
     re.findall(
         r"\S+",
@@ -166,8 +186,25 @@ def as_told(value: str, after: str) -> bool:
 
 
 def as_assigned(value: str, after: str) -> bool:
-    """After "password:", which may also open a sentence."""
-    return not is_placeholder(value) and not opens_prose(value, after)
+    """After "password:", which may also open a sentence, or name a folder or an address."""
+    if is_placeholder(value) or opens_prose(value, after) or _PATH.match(value):
+        return False
+    return not (_HAN.match(value) and _PLAIN_CHINESE.search(value))
+
+
+def as_quoted(value: str, after: str) -> bool:
+    """In quotes behind the mere word, unless it is the name of one: secret "db" created."""
+    return not is_placeholder(value) and not _HAPPENED.match(after)
+
+
+def as_query(value: str, after: str) -> bool:
+    """In the query of an address: not words with hyphens between them."""
+    return not is_placeholder(value) and not _WORDS.match(value)
+
+
+def as_paired(value: str, after: str) -> bool:
+    """Behind a name and a comma, where the name of the next pair may stand: "password", "scope": …"""
+    return not is_placeholder(value) and not _COLON.match(after)
 
 
 def as_secret(value: str, after: str) -> bool:
@@ -217,6 +254,18 @@ def as_basic(value: str, after: str) -> bool:
     return ":" in decoded and decoded.isprintable()
 
 
+def as_cookies(value: str, after: str) -> bool:
+    """Cookies, one of which looks like a secret or is named as one: not "theme=dark; Path=/"."""
+    pairs = [pair.partition("=") for pair in value.split(";")]
+    return any(
+        _SESSION.search(name) or looks_secret(held) or len(held.strip()) >= 16
+        for name, _, held in pairs
+        if not _COOKIE_ATTRIBUTE.match(name) and not is_placeholder(held)
+    )
+
+
 def as_setting(value: str, after: str) -> bool:
-    """After names that often name something else: no number, and not just a short word."""
+    """After names that often name something else: no number, no file, and not just a short word."""
+    if _PATH.match(value):
+        return False
     return not is_placeholder(value) and not value.isdigit() and (len(value) >= 6 or looks_secret(value))

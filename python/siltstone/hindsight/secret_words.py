@@ -14,6 +14,8 @@ from siltstone.hindsight.secret_values import (
     as_assigned,
     as_chinese,
     as_last_word,
+    as_paired,
+    as_quoted,
     as_random,
     as_secret,
     as_told,
@@ -24,7 +26,8 @@ Accepts = Callable[[str, str], bool]
 
 WORDS = (
     r"(?:api|access|private|secret|account|encryption|license|auth|signing|master|storage|shared|service"
-    r"|subscription)[_\- ]?key|pass(?:word|wd|phrase|code|wort)|contraseña|mot de passe|pwd|secret"
+    r"|subscription)[_\- ]?key|pass(?:word|wd|phrase|code|wort)|contraseña|mot de passe|pwd"
+    r"|(?<!\d:)secret"  # arn:aws:secretsmanager:…:123:secret:name is a name
     r"|credential"
     r"|bearer|connection[_\- ]?string|card[_\- ]?number|(?:security|verification)[_\- ]code"
     # a count of tokens is no secret
@@ -38,7 +41,7 @@ LATIN = rf"((?:(?![{E},;])[\x21-\x7e]){{3,200}})"
 _ANY = f"{WORDS}|{CHINESE}"
 _SHORT = r"\b(?:pw|pass|pin|otp|creds?)\b|_(?:pw|pass|pin|auth|otp|creds?)(?![a-z0-9])"
 _ANCHOR = re.compile(f"{_ANY}|{_SHORT}")
-_IS = r"[\"'\\*`]*[ \t]*(?:=>|:=|->|[:=：＝])[ \t*]*"  # stars are of Markdown
+_IS = r"[\"'\\*`]*[ \t]*(?:=>|:=|->|:(?!:)|[=：＝])[ \t*]*"  # stars are of Markdown
 _TAIL = (  # between the word and what says that a value follows: API_KEY_V2=, password_confirmation:
     r"s?(?:[_-]?(?:base|confirm(?:ation)?|again|repeat|new|old|prod(?:uction)?|dev|test|staging|live|value"
     r"|string|hash|plain|v?\d{1,3}))?(?:[ \t]*[(（][^)）\r\n]{1,24}[)）])?(?: (?:for|of) [^\s:=]{1,40})?"
@@ -78,7 +81,7 @@ _NAMED = [
     ),
     rule(as_secret, rf"s?\s+(?:\w+\s+){{0,3}}?from [{Q}]?{BARE}[{E}]? (?:in)?to [{Q}]?{BARE}"),
     rule(
-        as_told,
+        as_quoted,
         rf"(?: field| value)?(?: (?:is|of|was|as|to|with))?\s*\(?[{Q}]([^\s{E}]{{3,100}})[{E}]",
     ),
 ]
@@ -182,7 +185,7 @@ _AROUND = [
         "textbox",
     ),
     # headers as pairs: ["authorization", "token x"], {"name": "x-api-key", "value": "x"}
-    rule(as_told, rf"{_HEADER}\s*,\s*(?:\\?\"value\\?\"\s*:\s*)?\\?[\"']([^\"'\\\r\n]{{3,2000}})", ","),
+    rule(as_paired, rf"{_HEADER}\s*,\s*(?:\\?\"value\\?\"\s*:\s*)?\\?[\"']([^\"'\\\r\n]{{3,2000}})", ","),
     rule(
         as_told,
         rf"\\?\"value\\?\"\s*:\s*\\?\"([^\"\\\r\n]{{3,2000}})\\?\"\s*,\s*\\?\"(?:name|key"

@@ -18,6 +18,8 @@ _HOME = (("CN", phonenumbers.Leniency.VALID), ("US", phonenumbers.Leniency.STRIC
 _LEAST_PHONE = 9  # digits
 _PHONE_LIKE = re.compile(r"\+?\(?\d(?:[ \-.()/]{0,2}\d){8,16}")
 _IP_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_IN_A_NUMBER = re.compile(r"[A-Z0-9][-_#]\Z")  # INV-2024-000123
+_DATED = re.compile(r"(?:19|20)\d\d-[01]\d-")  # 2024-05-0032
 _CHECKED_PHONES = 1000
 _NOT_WITHIN = r"(?<![0-9A-Za-z_.+@-])"
 _ENDS = r"(?![0-9A-Za-z_@-])(?!\.\d)"
@@ -78,6 +80,11 @@ def _phones(text: str) -> Iterator[tuple[int, int, str]]:
         for found in phonenumbers.PhoneNumberMatcher(checked, region, leniency=leniency):
             # Shorter ones are toll-free numbers at best, and ranges such as 1600-1800 most often.
             digits = sum(character.isdigit() for character in found.raw_string)
-            if digits >= _LEAST_PHONE and not _IP_ADDRESS.fullmatch(found.raw_string):
+            if (
+                digits >= _LEAST_PHONE
+                and not _IP_ADDRESS.fullmatch(found.raw_string)
+                and not _DATED.match(found.raw_string)
+                and not _IN_A_NUMBER.search(text, max(0, found.start - 2), found.start)
+            ):
                 yield found.start, found.end, _PHONE
     yield from ((start, end, _PHONE) for start, end in unchecked)
