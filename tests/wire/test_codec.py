@@ -174,6 +174,11 @@ def test_times_keep_their_microseconds_and_lose_their_offset() -> None:
     assert back.tzinfo is UTC
 
 
+def test_the_first_moment_of_1970_is_a_time_and_not_none() -> None:
+    moment = datetime(1970, 1, 1, tzinfo=UTC)
+    assert over_the_wire(SearchRequest(now=moment), search_pb2.SearchMemoriesRequest).now == moment
+
+
 def test_codecs_are_compiled_once_under_many_threads() -> None:
     from siltstone.wire import codec
 

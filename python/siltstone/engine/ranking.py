@@ -40,6 +40,19 @@ class _Found:
     passage: str
 
 
+@dataclass(slots=True)
+class Order:
+    """What was found, in the order in which it is to be shown."""
+
+    request: SearchRequest
+    top_k: int
+    answer: Answer
+    places: Sequence[int]  # of the hits, best first
+    explain: Explanation
+    found: dict[int, _Found]  # by place: what is read already
+    reranked: dict[int, float]  # by place
+
+
 class Ranking:
     def __init__(self, store: Store, embedders: Embedders, reranker: Reranker | None) -> None:
         self._store = store
@@ -49,40 +62,46 @@ class Ranking:
     def reranks(self, request: SearchRequest) -> bool:
         return self._reranker is not None and request.rerank and request.query is not None
 
-    def result(self, request: SearchRequest, top_k: int, answer: Answer, call: Call) -> SearchResult:
-        """At most `top_k` hits. KeyError when something that was found is gone meanwhile."""
-        explain = Explanation()
+    def order(self, request: SearchRequest, top_k: int, answer: Answer, call: Call) -> Order:
+        """The core's order, or the reranker's. KeyError when something that was found is gone meanwhile."""
         hits = answer.output.hits
-        near = self._near(answer, top_k) if request.diversity and len(hits) > top_k else None
-        found: dict[int, _Found] = {}  # by the place among the hits
-        reranked: dict[int, float] = {}
-        order = list(range(len(hits)))
+        order = Order(request, top_k, answer, range(len(hits)), Explanation(), {}, {})
         if self.reranks(request):
             with self._store.read() as reader:
-                found = {i: self._read(reader, request, answer, hit) for i, hit in enumerate(hits)}
-            reranked, explain.rerank = self._reranked(request, found, top_k, call)
-            order.sort(key=lambda i: (not hits[i].in_window, -reranked.get(i, 0.0), i))
-        with self._store.read() as reader:
+                for i in order.places:
+                    self._look(order, reader, i)
+            order.reranked, order.explain.rerank = self._reranked(request, order.found, top_k, call)
+            order.places = sorted(
+                order.places, key=lambda i: (not hits[i].in_window, -order.reranked.get(i, 0.0), i)
+            )
+        return order
 
-            def look(i: int) -> _Found:
-                if i not in found:
-                    found[i] = self._read(reader, request, answer, hits[i])
-                return found[i]
-
-            best = order[:top_k]
+    def result(self, order: Order, reader: Reader) -> SearchResult:
+        """At most `top_k` hits. KeyError when something that was found is gone meanwhile."""
+        hits, request, top_k = order.answer.output.hits, order.request, order.top_k
+        best = order.places[:top_k]
+        if request.diversity and len(hits) > top_k:
+            near = self._near(order.answer, top_k)
             if near is not None:
-                worth = _worth([reranked.get(i, hits[i].score) for i in order])
-                chosen = choose(
-                    [(hits[i].in_window, value) for i, value in zip(order, worth, strict=True)],
-                    near[np.ix_(order, order)],
-                    lambda i, j: _differ(look(order[i]).memory, look(order[j]).memory),
-                    top_k,
-                    request.diversity,
-                )
-                explain.gave_way = [format_id(hits[order[i]].id) for i in range(top_k) if i not in chosen]
-                best = [order[i] for i in chosen]
-            shown = [_hit(hits[i], look(i), request.view, reranked.get(i)) for i in best]
-        return SearchResult(hits=newer_first(shown), explain=explain)
+                best = self._chosen(order, near, reader)
+        shown = [
+            _hit(hits[i], self._look(order, reader, i), request.view, order.reranked.get(i)) for i in best
+        ]
+        return SearchResult(hits=newer_first(shown), explain=order.explain)
+
+    def _chosen(self, order: Order, near: Matrix, reader: Reader) -> list[int]:
+        """The places of the hits that fill the list."""
+        hits, places, top_k = order.answer.output.hits, order.places, order.top_k
+
+        def differ(i: int, j: int) -> bool:
+            one, other = (self._look(order, reader, places[at]).memory for at in (i, j))
+            return _differ(one, other)
+
+        worth = _worth([order.reranked.get(i, hits[i].score) for i in places])
+        values = [(hits[i].in_window, value) for i, value in zip(places, worth, strict=True)]
+        chosen = choose(values, near[np.ix_(places, places)], differ, top_k, order.request.diversity)
+        order.explain.gave_way = [format_id(hits[places[i]].id) for i in range(top_k) if i not in chosen]
+        return [places[i] for i in chosen]
 
     def _near(self, answer: Answer, top_k: int) -> Matrix | None:
         """How much nearer each two hits are than is needed to say nearly the same. None when no two of the
@@ -119,6 +138,12 @@ class Ranking:
         embedder = self._embedders.of(namespace)
         known = namespace.embedding_model == embedder.model
         return near_cosine(embedder.background if known else None)
+
+    def _look(self, order: Order, reader: Reader, place: int) -> _Found:
+        if place not in order.found:
+            hit = order.answer.output.hits[place]
+            order.found[place] = self._read(reader, order.request, order.answer, hit)
+        return order.found[place]
 
     def _read(self, reader: Reader, request: SearchRequest, answer: Answer, hit: rust_core.CoreHit) -> _Found:
         if request.as_of is None:

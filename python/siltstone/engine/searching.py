@@ -95,14 +95,7 @@ class Searching(Writing):
                     if any(self.collections.generation(n.number) != n.generation for n in searched.values()):
                         continue  # moved to another model meanwhile: a query of the former says nothing
                     started = time.perf_counter()
-                    results = []
-                    for plan, answer in zip(plans, answers, strict=True):
-                        call.remaining()
-                        results.append(
-                            SearchResult()
-                            if answer is None
-                            else self.ranking.result(plan.request, plan.top_k, answer, call)
-                        )
+                    results = self._results(plans, answers, call)
                     read_us = _microseconds_since(started)
                 break
             except (KeyError, NotFoundError):
@@ -150,6 +143,21 @@ class Searching(Writing):
                 answers.append(Answer(next(found), index, {n.number: n for n in plan.namespaces}))
         return answers
 
+    def _results(
+        self, plans: Sequence[Plan], answers: Sequence[Answer | None], call: Call
+    ) -> list[SearchResult]:
+        """What is shown of what was found, read from the store in one snapshot."""
+        orders = [
+            None if answer is None else self.ranking.order(plan.request, plan.top_k, answer, call)
+            for plan, answer in zip(plans, answers, strict=True)
+        ]
+        results = []
+        with self.store.read() as reader:
+            for order in orders:
+                call.remaining()
+                results.append(SearchResult() if order is None else self.ranking.result(order, reader))
+        return results
+
     def _plan(self, reader: Reader, request: SearchRequest, field: str) -> Plan:
         _check_request(request, self.settings, field)
         top_k = DEFAULT_TOP_K if request.top_k is None else request.top_k
@@ -162,7 +170,7 @@ class Searching(Writing):
             if public is not None and self._searchable(public, request, vector):
                 namespaces.append(public)
         now = request.as_of or request.now or datetime.now(UTC)
-        found = find_window(request.query or "", now, request.time_zone)
+        found = find_window(request.query, now, request.time_zone) if request.query else None
         return Plan(
             request=request,
             namespaces=[n for n in namespaces if n.embedding_dimension],

@@ -35,7 +35,8 @@ class Pool(ThreadPoolExecutor):
     def _done(self, _: Future[Any] | None = None) -> None:
         with self._changed:
             self._open -= 1
-            self._changed.notify_all()
+            if not self._open:
+                self._changed.notify_all()
 
     def running(self) -> int:
         return min(self._open, self.workers)

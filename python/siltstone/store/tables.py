@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 import lmdb
@@ -70,7 +71,7 @@ class Tables:
     def _namespace(self, number: int) -> NamespaceRecord | None:
         if number not in self._namespaces:
             value = self._get("namespaces", keys.namespace(number))
-            record = None if value is None else records.decode(value, NamespaceRecord)
+            record = None if value is None else _namespace_record(value)
             self._namespaces[number] = None if record is None or record.deleted else record
         return self._namespaces[number]
 
@@ -112,6 +113,12 @@ class Tables:
     def _counters(self, number: int) -> Counters:
         value = self._get("counters", keys.namespace(number))
         return Counters(*COUNTERS.unpack(value)) if value else Counters()
+
+
+@lru_cache(maxsize=4096)
+def _namespace_record(value: bytes) -> NamespaceRecord:
+    """Of the same bytes the same record, which never changes: every call reads one or two."""
+    return records.decode(value, NamespaceRecord)
 
 
 def behind(namespace: int, after_id: str) -> bytes:

@@ -186,7 +186,7 @@ def _field(hint: Any, fd: Any, building: dict[Any, _Codec]) -> tuple[Write | Non
         return _write_list(check), (lambda raw: values.take_items(raw, take_scalar)) if take_scalar else list
     if fd.message_type is not None:
         put, take = _message(hint, fd, building)
-        return _write_message(put), take
+        return _write_time if put is values.put_time else _write_message(put), take
     check, read = _scalar(hint, fd)
     return _write_scalar(check) if check else None, read
 
@@ -282,6 +282,10 @@ def _write_message(put: Put) -> Write:
         put(inner, value)
 
     return write
+
+
+def _write_time(message: Any, name: str, value: datetime) -> None:
+    values.put_time(getattr(message, name), value)
 
 
 def _write_messages(put: Put) -> Write:

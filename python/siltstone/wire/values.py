@@ -17,6 +17,7 @@ _EXACT = 2**53  # above it a double no longer holds every whole number
 
 
 def put_time(message: Any, value: datetime) -> None:
+    # Setting a field, be it to 0, is what makes the message be there.
     since = value - _EPOCH
     message.seconds = since.days * 86400 + since.seconds
     if since.microseconds:
