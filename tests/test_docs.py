@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from siltstone import errors
 from siltstone.config import SETTINGS, Settings, default_text, load
-from siltstone.operations import OPERATIONS, UNIMPLEMENTED
+from siltstone.operations import OPERATIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -124,11 +124,6 @@ def test_the_settings_of_the_documents_are_those_of_the_code() -> None:
     page = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| (?:`(.*?)`)? ?\| (.*) \|$", page, re.MULTILINE)
     assert rows == [(n, default_text(n), s.metadata["doc"]) for n, s in SETTINGS.items()]
-
-
-def test_what_the_readme_says_is_missing_is_what_is_missing() -> None:
-    listed = re.search(r"<!-- not in this version -->(.*?)<!-- end -->", README, re.DOTALL)
-    assert set(re.findall(r"`(\w+)`", listed[1]) if listed else []) == UNIMPLEMENTED
 
 
 def test_the_words_for_time_that_the_readme_names_give_a_window(mem: object) -> None:

@@ -11,7 +11,7 @@ from siltstone.data import from_data
 from siltstone.engine import Call, Engine
 from siltstone.files import Sink, pour
 from siltstone.model import ROLES, check_roles
-from siltstone.operations import OPERATIONS, UNIMPLEMENTED, unimplemented
+from siltstone.operations import OPERATIONS
 
 
 class Local(Api):
@@ -44,8 +44,6 @@ class Local(Api):
         sink: Sink | None = None,
     ) -> Any:
         operation = OPERATIONS[rpc]
-        if rpc in UNIMPLEMENTED:
-            raise unimplemented(rpc)
         request: Any
         if operation.request_stream:
             request = (from_data(operation.request, message) for message in given["messages"])

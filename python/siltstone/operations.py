@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from siltstone import model as m
-from siltstone.errors import UnimplementedError
 from siltstone.model import requests as r
 
 
@@ -301,12 +300,3 @@ _ALL = [
 ]
 
 OPERATIONS: dict[str, Operation] = {operation.rpc: operation for operation in _ALL}
-
-# In the contract, not yet in the service: each answers UNIMPLEMENTED with its own name.
-UNIMPLEMENTED: frozenset[str] = frozenset()
-
-
-def unimplemented(rpc: str) -> UnimplementedError:
-    return UnimplementedError(
-        f"{rpc} is part of the contract but not of this version", reason="UNIMPLEMENTED"
-    )

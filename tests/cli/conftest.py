@@ -12,10 +12,10 @@ from siltstone import model as m
 from siltstone.api import Api
 from siltstone.cli.context import Context
 from siltstone.data import from_data
-from siltstone.errors import NotFoundError, SiltstoneError, UnimplementedError
+from siltstone.errors import NotFoundError, SiltstoneError
 from siltstone.files import Sink, pour
 from siltstone.model import requests as r
-from siltstone.operations import OPERATIONS, UNIMPLEMENTED
+from siltstone.operations import OPERATIONS
 
 TIME = datetime(2026, 5, 1, 8, tzinfo=UTC)
 ID = "01970000-0000-7000-8000-000000000001"
@@ -136,7 +136,6 @@ class FakeApi(Api):
     def __init__(self) -> None:
         self.requests: list[tuple[str, Any]] = []
         self.answers = answers()
-        self.unimplemented = UNIMPLEMENTED
         self.failure: SiltstoneError | None = None
 
     def _call(
@@ -154,8 +153,6 @@ class FakeApi(Api):
         self.requests.append((rpc, given))
         if self.failure is not None:
             raise self.failure
-        if rpc in self.unimplemented:
-            raise UnimplementedError(f"{rpc} is part of the contract but not of this version")
         if rpc not in self.answers:
             raise NotFoundError(f"the fake has no answer to {rpc}")
         if sink is not None:

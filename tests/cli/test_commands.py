@@ -65,8 +65,6 @@ CLIENT_COMMANDS: list[tuple[list[str], str, Any]] = [
     (["token", "revoke", "t1"], "RevokeToken", {}),
 ]
 
-UNIMPLEMENTED_COMMANDS = []
-
 
 def names(command: list[str]) -> str:
     return " ".join(command)
@@ -109,20 +107,6 @@ def test_every_implemented_unary_call_that_people_need_has_a_command(fake: FakeA
     reached = {rpc for _, rpc, _ in CLIENT_COMMANDS}
     assert reached >= {"WriteMemories", "SearchMemories", "StreamTrajectory", "FinishTask"}
     assert reached <= OPERATIONS.keys()
-
-
-@pytest.mark.parametrize("command", UNIMPLEMENTED_COMMANDS, ids=names)
-def test_what_is_not_in_this_version_says_so_and_exits_1(
-    fake: FakeApi, capsys: Any, command: list[str]
-) -> None:
-    assert main([*command, "--json"]) == 1
-    out, err = capsys.readouterr()
-    assert out == ""
-    error = json.loads(err)["error"]
-    assert error["status"] == "UNIMPLEMENTED"
-    assert "this version" in error["message"]
-    assert main(command) == 1
-    assert "this version" in capsys.readouterr().err
 
 
 def test_a_refusal_is_an_object_on_stderr_under_json_and_a_line_otherwise(fake: FakeApi, capsys: Any) -> None:
@@ -416,7 +400,6 @@ def test_check_exits_1_when_there_are_problems(fake: FakeApi, capsys: Any) -> No
 def test_import_and_export_name_what_they_did(
     fake: FakeApi, monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Any
 ) -> None:
-    fake.unimplemented = frozenset()
     fake.answers["ExportMemories"] = [r.ExportChunk(data="一行\n".encode())]
     fake.answers["ImportMemories"] = r.ImportReport(imported=2, failed=1, failures=["line 17: 坏了"])
     assert main(["export", "out.jsonl", "--json"]) == 0

@@ -18,10 +18,9 @@ from siltstone.errors import (
     ResourceExhaustedError,
     SiltstoneError,
     UnavailableError,
-    UnimplementedError,
 )
 from siltstone.operations import OPERATIONS
-from siltstone.server import Server, handlers
+from siltstone.server import Server
 from siltstone.v1 import memory_service_pb2
 from siltstone.wire import METHODS, SERVICES, from_status
 
@@ -129,12 +128,6 @@ def test_an_answer_may_be_larger_than_a_request(client: Client) -> None:
     assert len(client.check().problems) == 10_000
 
 
-def test_what_this_version_lacks_says_so_by_name(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handlers, "UNIMPLEMENTED", frozenset({"ReembedMemories"}))
-    with pytest.raises(UnimplementedError, match=r"^ReembedMemories is part of the contract but not of this"):
-        client.reembed("m")
-
-
 def test_bytes_that_are_no_message_are_the_callers_fault(server: Server) -> None:
     for data in (b"\x0a\xff", b"\x0a\x02\xff\xfe", os.urandom(64) + b"\x07"):
         error = raw(server, "SearchMemories", data)
@@ -207,7 +200,7 @@ def test_every_operation_has_a_handler(server: Server) -> None:
     for rpc in OPERATIONS:
         if METHODS[rpc].operation.request_stream or METHODS[rpc].operation.response_stream:
             continue
-        assert raw(server, rpc, b"\x07").reason in ("INVALID_MESSAGE", "UNIMPLEMENTED", "INTERNAL"), rpc
+        assert raw(server, rpc, b"\x07").reason in ("INVALID_MESSAGE", "INTERNAL"), rpc
 
 
 def test_an_address_without_a_server_is_unavailable_and_says_what_to_start() -> None:

@@ -11,7 +11,7 @@ from siltstone.engine.call import Call
 from siltstone.errors import InternalError, NotFoundError
 from siltstone.files import CHUNK_BYTES, parts_of
 from siltstone.model.requests import ExportChunk, ExportMemoriesRequest, ImportChunk, ImportReport
-from siltstone.server import Server, handlers, serve
+from siltstone.server import Server, serve
 from siltstone.v1 import memory_service_pb2, memory_service_pb2_grpc, search_pb2
 
 LINE = '{"content": "导出一行"}\n'.encode()
@@ -43,8 +43,7 @@ class Copier:
 
 
 @pytest.fixture
-def copier(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Copier, str]]:
-    monkeypatch.setattr(handlers, "UNIMPLEMENTED", frozenset())
+def copier() -> Iterator[tuple[Copier, str]]:
     engine = Copier()
     server = serve(engine, address="127.0.0.1:0", workers=4)
     yield engine, server.address

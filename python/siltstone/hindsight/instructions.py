@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from siltstone.hindsight.order_words import ORDERS, STANDING
-from siltstone.hindsight.screening import lowered, merged, windows
 from siltstone.hindsight.watching import Check, seldom, unwatched
+from siltstone.hindsight.windows import lowered, merged, windows
 from siltstone.model import Step, Trajectory
 
 TAG = "instruction-like-text"

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from siltstone.hindsight.screening import lowered, windows
 from siltstone.hindsight.secret_values import is_placeholder
 from siltstone.hindsight.secrets import described, describes_secret, is_secret_field, typed_values
+from siltstone.hindsight.windows import lowered, windows
 from siltstone.model import Step
 
 _LISTED = [

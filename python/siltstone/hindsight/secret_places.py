@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from siltstone.hindsight.screening import windows
 from siltstone.hindsight.secret_values import (
     as_assigned,
     as_basic,
@@ -16,6 +15,7 @@ from siltstone.hindsight.secret_values import (
     as_word,
 )
 from siltstone.hindsight.secret_words import Rule, rule, searched
+from siltstone.hindsight.windows import windows
 
 _CODES = [
     rule(

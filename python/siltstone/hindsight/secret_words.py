@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from siltstone.hindsight.screening import windows
 from siltstone.hindsight.secret_values import (
     as_assigned,
     as_chinese,
@@ -21,6 +20,7 @@ from siltstone.hindsight.secret_values import (
     as_told,
     as_word,
 )
+from siltstone.hindsight.windows import windows
 
 Accepts = Callable[[str, str], bool]
 

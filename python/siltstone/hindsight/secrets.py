@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from siltstone.hindsight.screening import lowered, merged
 from siltstone.hindsight.secret_places import placed_spans
 from siltstone.hindsight.secret_shapes import shaped_spans
 from siltstone.hindsight.secret_values import is_placeholder, looks_secret
 from siltstone.hindsight.secret_words import CHINESE, WORDS, worded_spans
+from siltstone.hindsight.windows import lowered, merged
 
 _KEY = re.compile(
     rf"(?:^|[_\-. ])(?:{WORDS}|pw|pass|authorization|auth|cookie|otp|cvv|cvc|pin|jwt|creds?)s?$|"

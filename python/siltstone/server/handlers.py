@@ -16,7 +16,7 @@ import grpc
 
 from siltstone.engine.call import Call
 from siltstone.errors import InvalidArgumentError, ResourceExhaustedError
-from siltstone.operations import OPERATIONS, UNIMPLEMENTED, unimplemented
+from siltstone.operations import OPERATIONS
 from siltstone.server.callers import Callers
 from siltstone.server.failures import abort
 from siltstone.wire import METHODS, Method, from_proto, parse, to_proto
@@ -112,11 +112,8 @@ class Handlers:
         return handle
 
     def _begin(self, method: Method, context: grpc.ServicerContext) -> tuple[Callable[..., Any], Call]:
-        operation = method.operation
         call = self._call(context)
-        if operation.rpc in UNIMPLEMENTED:
-            raise unimplemented(operation.rpc)
-        return getattr(self._engine, operation.method), call
+        return getattr(self._engine, method.operation.method), call
 
     def _call(self, context: grpc.ServicerContext) -> Call:
         """The circumstances of a call. UnauthenticatedError for want of a good token; DeadlineExceededError
