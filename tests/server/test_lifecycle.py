@@ -19,6 +19,13 @@ def test_the_address_has_the_real_port(server: Server) -> None:
     assert not server.address.endswith(":0")
 
 
+def test_a_server_that_cannot_listen_leaves_no_thread(engine: Any, server: Server) -> None:
+    before = set(threading.enumerate())
+    with pytest.raises(FailedPreconditionError):
+        serve(engine, address=server.address)
+    assert [thread.name for thread in set(threading.enumerate()) - before] == []
+
+
 def test_a_busy_port_names_the_address_and_the_flag(engine: Any, server: Server) -> None:
     with pytest.raises(FailedPreconditionError) as caught:
         serve(engine, address=server.address)

@@ -98,7 +98,11 @@ def serve(
         insecure=insecure,
         private_address=private_address,
     )
-    server.start()
+    try:
+        server.start()
+    except BaseException:
+        server.stop(0)  # or its threads stay
+        raise
     return server
 
 
