@@ -1,5 +1,6 @@
 """Who may reach the gateway, whether it is alive, how it starts and stops."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -180,3 +181,24 @@ def test_a_signal_stops_the_foreground_gateway_with_exit_code_zero(number: int) 
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+@pytest.mark.parametrize(("answers", "sent"), [(0, b""), (0, b"POST /v1/Wri"), (1, b"POST /v1/Wri")])
+def test_a_connection_on_which_no_request_comes_whole_is_closed(fake: Any, sent: bytes, answers: int) -> None:
+    with Gateway(address="127.0.0.1:0", connect=lambda: fake, idle_s=0.2) as gateway:
+        host, port = gateway.address.split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as caller:
+            for _ in range(answers):
+                caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                answer = b""
+                while not answer.endswith(b"}"):
+                    answer += caller.recv(65536)
+            caller.sendall(sent)
+            with contextlib.suppress(ConnectionResetError):
+                assert caller.recv(65536) == b""
+
+
+def test_a_token_that_is_too_long_is_none(http: httpx2.Client) -> None:
+    answer = http.post("/v1/ListNamespaces", json={}, headers={"authorization": "Bearer " + "a" * 20_000})
+    assert answer.status_code == 401
+    assert answer.json()["error"]["reason"] == "MALFORMED_TOKEN"

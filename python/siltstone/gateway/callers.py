@@ -13,6 +13,7 @@ from siltstone.errors import UnauthenticatedError
 from siltstone.gateway.answers import error_answer
 from siltstone.gateway.guard import OPEN_PATHS
 
+MAX_BYTES = 8192  # of what a caller shows; more than that, gRPC itself would turn away as too many calls
 _BEARER = re.compile(r"bearer[ ]+([\x21-\x7e]+)[ ]*", re.IGNORECASE)  # RFC 6750, 2.1, and any ASCII
 
 
@@ -41,7 +42,7 @@ def token_of(headers: Sequence[str]) -> str | None:
     if not headers:
         return None
     match = _BEARER.fullmatch(headers[0])
-    if len(headers) > 1 or match is None:
+    if len(headers) > 1 or match is None or len(headers[0]) > MAX_BYTES:
         raise UnauthenticatedError(
             "authorization: is no bearer token; send one header, 'Authorization: Bearer TOKEN'",
             reason="MALFORMED_TOKEN",

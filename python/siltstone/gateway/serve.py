@@ -17,6 +17,7 @@ from siltstone.client import AsyncClient
 from siltstone.errors import FailedPreconditionError, InternalError, InvalidArgumentError
 from siltstone.exposure import check_exposure, check_tls, is_local
 from siltstone.gateway.app import IDLE_S, MAX_BODY_BYTES, MAX_CALLS, MAX_PENDING_BYTES, build_app
+from siltstone.gateway.connection import bounded
 from siltstone.gateway.guard import check_hosts
 from siltstone.model import AGENT_ROLES
 
@@ -188,6 +189,7 @@ class Gateway:
             self._server = uvicorn.Server(
                 uvicorn.Config(
                     app,
+                    http=bounded(self._settings["idle_s"]),
                     # stdout may belong to MCP or to the command line's answer, so no log of uvicorn's own.
                     log_config=None,
                     access_log=False,
