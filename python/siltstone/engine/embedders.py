@@ -42,6 +42,12 @@ class Embedders:
             return self.default
         return self.by_name(namespace.embedding_name)
 
+    def maker_of(self, namespace: NamespaceRecord) -> Embedder | None:
+        """The model that made the namespace's vectors; None where the service has not got it, or its callers
+        brought them."""
+        embedder = self.of(namespace)
+        return embedder if namespace.embedding_model == embedder.model else None
+
     def close(self) -> None:
         with self._lock:
             for embedder in {id(e): e for e in (*self._named.values(), self.default)}.values():

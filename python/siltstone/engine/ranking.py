@@ -135,9 +135,8 @@ class Ranking:
         return near
 
     def _near_cosine(self, namespace: NamespaceRecord) -> float:
-        embedder = self._embedders.of(namespace)
-        known = namespace.embedding_model == embedder.model
-        return near_cosine(embedder.background if known else None)
+        embedder = self._embedders.maker_of(namespace)
+        return near_cosine(None if embedder is None else embedder.background)
 
     def _look(self, order: Order, reader: Reader, place: int) -> _Found:
         if place not in order.found:

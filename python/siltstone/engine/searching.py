@@ -186,7 +186,7 @@ class Searching(Writing):
         writes to it binds it to a model: that must not make the searches of all others fail."""
         if _takes(public, vector) or (request.query is None and vector is None):
             return bool(public.embedding_dimension)
-        return request.query is not None and public.embedding_model == self.embedders.of(public).model
+        return request.query is not None and self.embedders.maker_of(public) is not None
 
     def _embed(self, plans: Sequence[Plan], fields: Sequence[str]) -> int:
         """Embed, in one batch, the queries that come without a vector; the time it took, in µs."""
@@ -209,8 +209,8 @@ class Searching(Writing):
         """The models that embed the query, each once."""
         found = {}
         for namespace in plan.namespaces:
-            embedder = self.embedders.of(namespace)
-            if namespace.embedding_model == embedder.model and not _takes(namespace, plan.vector):
+            embedder = self.embedders.maker_of(namespace)
+            if embedder is not None and not _takes(namespace, plan.vector):
                 found[embedder.model] = embedder
         return list(found.values())
 
@@ -249,8 +249,8 @@ class Searching(Writing):
         }
 
     def _background(self, namespace: NamespaceRecord) -> float:
-        embedder = self.embedders.of(namespace)
-        return embedder.background if namespace.embedding_model == embedder.model else 0.0
+        embedder = self.embedders.maker_of(namespace)
+        return 0.0 if embedder is None else embedder.background
 
     def _target_vector(self, plan: Plan, namespace: NamespaceRecord, field: str) -> bytes | None:
         vector = plan.vector

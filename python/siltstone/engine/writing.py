@@ -155,7 +155,7 @@ class Writing(Core):
     ) -> None:
         """Find each draft's near memories and compare the texts, so that the transaction need not."""
         wanted = [i for i, t in enumerate(thoughts) if t.draft.on_duplicate is not OnDuplicate.KEEP]
-        if not wanted or namespace is None or namespace.embedding_model != self.embedders.of(namespace).model:
+        if not wanted or namespace is None or self.embedders.maker_of(namespace) is None:
             return
         for i in wanted:
             if thoughts[i].vectors.shape[1] != namespace.embedding_dimension:
