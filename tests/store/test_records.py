@@ -290,6 +290,15 @@ def test_integers_of_any_size_in_arguments_survive():
     assert records.decode(records.encode(step), Step) == step
 
 
+def test_a_field_that_is_left_out_is_not_read_and_the_others_are():
+    fields = msgpack.unpackb(records.encode(Memory(content="换了密码", tags=["登录"])))
+    fields["lesson"] = "no lesson at all"
+    data = msgpack.packb(fields)
+    with pytest.raises(InternalError):
+        records.decode(data, Memory)
+    assert records.decode(data, Memory, ("lesson",)) == Memory(content="换了密码", tags=["登录"])
+
+
 def test_a_field_of_a_later_release_is_ignored():
     fields = msgpack.unpackb(records.encode(Memory(content="x", lesson=Lesson(problem="p"))))
     fields["colour"] = "red"

@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 
 _COMPARED = 300  # characters of two contents that are looked at for facts in which they differ
 _MOST_VECTORS = 16  # of a memory that is compared with others: a longer text is hardly a copy
+_NOT_IN_SUMMARY = ("lesson",)  # nor is the content, which is needed to tell the passage and the copies
 _RERANKED_TOKENS = 512  # of a text that is one passage; more than rerankers take
 
 
@@ -146,7 +147,8 @@ class Ranking:
 
     def _read(self, reader: Reader, request: SearchRequest, answer: Answer, hit: rust_core.CoreHit) -> _Found:
         if request.as_of is None:
-            memory = reader.member(answer.searched[hit.collection].number, hit.id)
+            without = () if request.view is View.FULL else _NOT_IN_SUMMARY
+            memory = reader.member(answer.searched[hit.collection].number, hit.id, without)
         else:
             memory = Past(reader, request.as_of).memory(format_id(hit.id))
         if memory is None or memory.invalidate_time is not None:

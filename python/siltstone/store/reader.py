@@ -133,12 +133,13 @@ class Reader(Tables):
             return None
         return self._of_todays_model(number, records.decode(value, Memory))
 
-    def member(self, namespace: int, id: bytes) -> Memory | None:
-        """As `memory`, of one whose namespace is known; without a look at who owns the id."""
+    def member(self, namespace: int, id: bytes, without: Collection[str] = ()) -> Memory | None:
+        """As `memory`, of one whose namespace is known; without a look at who owns the id. The fields
+        `without` are not read and have their defaults."""
         value = self._get("memories", keys.member(namespace, id)) if self._namespace(namespace) else None
         if value is None:
             return None
-        return self._of_todays_model(namespace, records.decode(value, Memory))
+        return self._of_todays_model(namespace, records.decode(value, Memory, without))
 
     def memories(self, ids: Sequence[str]) -> list[Memory | None]:
         """As `memory`, in the order of `ids`."""

@@ -12,7 +12,7 @@ import dataclasses
 import json
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -100,9 +100,12 @@ def encode(record: object) -> bytes:
         raise _unstorable(record, fields) from None
 
 
-def decode(data: bytes, cls: type[T]) -> T:
-    """The dataclass back from `encode`'s bytes."""
-    return from_map(unpack(data), cls)
+def decode(data: bytes, cls: type[T], without: Collection[str] = ()) -> T:
+    """The dataclass back from `encode`'s bytes; the fields `without` are not read and have their defaults."""
+    fields = unpack(data)
+    for name in without:
+        fields.pop(name, None)
+    return from_map(fields, cls)
 
 
 def unpack(data: bytes) -> dict[str, Any]:
