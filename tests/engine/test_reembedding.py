@@ -12,8 +12,10 @@ import siltstone
 from siltstone.config import Settings
 from siltstone.embed import Vectors
 from siltstone.embed.hashing import HashingEmbedder
+from siltstone.engine import Call
 from siltstone.engine import engine as engine_room
 from siltstone.local import Local
+from siltstone.model.requests import ReembedRequest
 
 BOUND = 60.0
 SETTINGS = Settings(embedding_model="hashing", hindsight_workers=0)
@@ -267,3 +269,28 @@ def test_unknown_models_and_vectors_of_callers_are_refused(open_at: Open, turned
         mem.reembed("turned", namespace="没有")
     assert mem.reembed("turned", wait=True).memories == 3
     assert mem.search(vector=[1.0, 0.0], namespace="own", include_public=False).hits
+
+
+def test_whoever_waits_for_a_move_is_let_go_when_it_went_away_or_the_move_fails(
+    open_at: Open, turned: Turned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mem = open_at()
+    fill(mem)
+    mem.write("别处的笔记", namespace="elsewhere")
+    turned.go_on.clear()
+    mem.reembed("turned", namespace="default")
+    assert turned.asked.wait(BOUND)
+    there = iter([True, True, True])
+    gone = Call(waiting=lambda: next(there, False))
+    waiting = ReembedRequest(model="turned", namespace="default", wait=True)
+    with pytest.raises(siltstone.UnavailableError) as caught:
+        mem.engine.reembed_memories(waiting, gone)
+    assert caught.value.reason == "CALLER_GONE"
+    # What moves elsewhere is nothing to wait for.
+    report = mem.engine.reembed_memories(
+        ReembedRequest(model="hashing", namespace="elsewhere", wait=True), Call()
+    )
+    assert report.remaining == 0
+    monkeypatch.setattr(turned, "_turn", None)
+    turned.go_on.set()
+    assert mem.engine.reembed_memories(waiting, Call()).namespaces_remaining == 1

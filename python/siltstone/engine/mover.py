@@ -7,7 +7,8 @@ stopped it.
 
 import logging
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from siltstone.embed.passages import embedded_texts
@@ -19,6 +20,7 @@ from siltstone.store import NamespaceRecord, Store, Writer
 
 _AT_ONCE = 16  # memories embedded between two looks at whether to stop
 _CLEARED_AT_ONCE = 1000
+_LOOK_S = 1.0  # between two looks whether somebody still waits
 RETRY_S = 30.0  # after a failure, such as an endpoint that does not answer
 
 log = logging.getLogger(__name__)
@@ -32,6 +34,7 @@ class Mover:
         self._wake = threading.Event()
         self._stop = threading.Event()
         self._turn = threading.Condition()
+        self._failures = 0  # rounds after which something has to be tried again
         self._thread = threading.Thread(target=self._run, name="siltstone-mover", daemon=True)
 
     def start(self) -> None:
@@ -49,14 +52,36 @@ class Mover:
         """There is something to move."""
         self._wake.set()
 
-    def wait(self, timeout: float | None) -> bool:
-        """Wait until nothing is moving, or there was a failure, or the service stops; whether nothing is."""
-        with self._turn:
-            return self._turn.wait_for(lambda: self._stop.is_set() or not self._moving(), timeout)
+    def wait(
+        self,
+        timeout: float | None,
+        numbers: Collection[int] | None = None,
+        check: Callable[[], object] = lambda: None,
+    ) -> bool:
+        """Wait until none of these namespaces (by default: of all) is moving, or there was a failure, or the
+        service stops; whether none is. `check` is asked every second; what it raises ends the waiting."""
+        until = None if timeout is None else time.monotonic() + timeout
+        failures = self._failures
+        while True:
+            left = _LOOK_S if until is None else min(_LOOK_S, until - time.monotonic())
+            with self._turn:
+                self._turn.wait_for(
+                    lambda: self._stop.is_set() or self._failures > failures or not self._moving(numbers),
+                    max(left, 0.0),
+                )
+                over = self._stop.is_set() or self._failures > failures or left < _LOOK_S
+            if not self._moving(numbers):
+                return True
+            if over:
+                return False
+            check()
 
-    def _moving(self) -> bool:
+    def _moving(self, numbers: Collection[int] | None) -> bool:
         with self._store.read() as reader:
-            return any(record.next_model for record in reader.namespaces())
+            return any(
+                record.next_model and (numbers is None or record.number in numbers)
+                for record in reader.namespaces()
+            )
 
     def _told(self) -> None:
         with self._turn:
@@ -73,6 +98,7 @@ class Mover:
             except Exception:
                 log.exception("re-embedding waits %.0f s", RETRY_S)
                 done = False
+            self._failures += not done
             self._told()
             self._wake.wait(None if done else RETRY_S)
 

@@ -32,7 +32,7 @@ class Reembedding(Importing):
         self.store.commit(operation, timeout=call.remaining())
         self.mover.wake()
         if request.wait:
-            self.mover.wait(call.remaining())
+            self.mover.wait(call.remaining(), numbers, call.remaining)
         return self._progress(request, embedder, numbers)
 
     def _with_name(self, record: NamespaceRecord) -> NamespaceRecord:
