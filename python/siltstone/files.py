@@ -77,8 +77,13 @@ class Download:
 
     def _opened(self) -> BinaryIO:
         if self._file is None:
-            self._file = open(self._unfinished, "xb")  # noqa: SIM115  # closed by finish or abandon
+            # closed by finish or abandon
+            self._file = open(self._unfinished, "xb", opener=_private)  # noqa: SIM115
         return self._file
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def parts_of(path: str | os.PathLike[str], progress: Progress | None = None) -> Iterator[bytes]:

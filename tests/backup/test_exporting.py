@@ -328,3 +328,14 @@ def test_a_row_with_more_of_anything_than_a_store_makes_itself_is_a_bad_row(
     report = open_at().import_(file)
     [failure] = report.failures
     assert failure.startswith(f"line {at + 1}: memory.{next(iter(fields))}")
+
+
+def test_data_exports_and_backups_are_for_their_owner_only(open_at: Open, tmp_path: Path) -> None:
+    mem = open_at("new")
+    mem.write("给团队的说明")
+    mem.export(tmp_path / "all.jsonl")
+    mem.backup_to(tmp_path / "kept")
+    mem.close()
+    assert (tmp_path / "all.jsonl").stat().st_mode & 0o077 == 0
+    for directory in ("kept", "new", "new/index", "new/store"):
+        assert (tmp_path / directory).stat().st_mode & 0o077 == 0, directory

@@ -348,7 +348,7 @@ def test_hindsight_shows_lessons_with_evidence_receipts_and_the_next_command(
         "复盘摘要",
     ):
         assert expected in out
-    assert "1 lines could not be read:\n  line 17: not JSON" in out
+    assert "Lines that could not be read (1):\n  line 17: not JSON" in out
     assert out.endswith("Next: siltstone search 'web 连不上 api'\n")
 
 

@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def test_a_model_that_does_not_load_is_wrong(capsys: Any) -> None:
     assert "nonesuch" in checks["model"]["detail"]
     assert "SILTSTONE_EMBEDDING_MODEL" in checks["model"]["remedy"]
     assert main(["doctor", "--embedding-model", "nonesuch"]) == 1
-    assert "1 things are wrong." in capsys.readouterr().out
+    assert "What is wrong: 1." in capsys.readouterr().out
 
 
 def test_a_native_core_that_is_missing_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
@@ -158,6 +159,20 @@ def test_doctor_says_whether_there_is_a_file_of_settings(capsys: Any, tmp_path: 
     assert examined(capsys)[1]["settings"]["detail"] == "no siltstone.toml here: variables and defaults"
     (tmp_path / "siltstone.toml").write_text("", encoding="utf-8")
     assert examined(capsys)[1]["settings"]["detail"] == "siltstone.toml"
+
+
+def test_install_takes_the_files_of_tls_along_by_absolute_paths(capsys: Any, tmp_path: Path) -> None:
+    (tmp_path / "siltstone.toml").write_text(
+        'tls_ca = "ca.pem"\ntls_client_cert = "c.pem"\n', encoding="utf-8"
+    )
+    assert main(["mcp", "install", "--json", "--tls-client-key", "c.key"]) == 0
+    arguments = json.loads(capsys.readouterr().out)["mcpServers"]["siltstone"]["args"]
+    given = dict(pairwise(arguments))
+    assert given["--tls-ca"] == str(tmp_path / "ca.pem")
+    assert given["--tls-client-cert"] == str(tmp_path / "c.pem")
+    assert given["--tls-client-key"] == str(tmp_path / "c.key")
+    assert main(["mcp", "install", "--json", "--tls-ca", "system"]) == 0
+    assert "system" in json.loads(capsys.readouterr().out)["mcpServers"]["siltstone"]["args"]
 
 
 def test_install_changes_only_its_own_entry_of_a_file(capsys: Any, tmp_path: Path) -> None:

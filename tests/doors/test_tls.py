@@ -18,6 +18,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from siltstone.cli import main
 from siltstone.config import Settings
 from siltstone.exposure import is_local
 from siltstone.gateway import Gateway
@@ -251,6 +252,20 @@ def test_a_gateway_that_others_reach_takes_tls_and_asks_each_caller_for_a_token(
             assert (answer.status_code, answer.json()["error"]["reason"]) == (401, "UNKNOWN_TOKEN")
     finally:
         server.stop(0)
+
+
+def test_doctor_knows_a_gateway_with_tls_by_its_own_certificate(
+    authority: Authority, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cert, key = authority.issue("examined")
+    other, _ = authority.issue("other")
+    with Gateway("127.0.0.1:1", address="127.0.0.1:0", tls_cert=cert, tls_key=key) as gateway:
+        for file, state in ((cert, "ok"), (other, "bad")):
+            flags = ("--gateway-address", gateway.address, "--tls-cert", file, "--tls-key", key)
+            main(["doctor", "--json", "--address", "127.0.0.1:1", "--embedding-model", "hashing", *flags])
+            checks = json.loads(capsys.readouterr().out)["checks"]
+            assert [check["state"] for check in checks if check["name"] == "gateway"] == [state]
 
 
 def run(*arguments: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:

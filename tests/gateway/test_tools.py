@@ -401,3 +401,12 @@ async def test_a_field_that_cannot_be_emptied_is_told_by_the_name_of_the_argumen
             error = TOOLS["memory_update"].in_own_words(caught.value)
             assert error.field == "clear"
             assert "update_mask" not in error.message
+
+
+async def test_an_error_over_mcp_keeps_its_words_where_a_field_has_the_name_of_one(tmp_path: Path) -> None:
+    with siltstone.open(tmp_path, settings=Settings(embedding_model="hashing")) as mem:
+        with pytest.raises(siltstone.NotFoundError) as caught:
+            mem.search("x", namespace=["team/b"])
+        error = TOOLS["memory_search"].in_own_words(caught.value)
+        assert error.message.startswith("namespace: no namespace 'team/b'")
+        assert "the list of namespaces" in error.message

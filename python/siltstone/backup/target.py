@@ -61,6 +61,7 @@ class Folder:
     def write(self, name: str, data: bytes) -> None:
         path = self._path / name
         with _told(self.location):
+            self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.parent.mkdir(parents=True, exist_ok=True)
             unfinished = path.with_name(_UNFINISHED + uuid.uuid4().hex)
             try:

@@ -6,12 +6,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from siltstone.cli.context import Context, reachable
 from siltstone.cli.output import one_line, pairs
 from siltstone.cli.parser import Commands, add_settings
 from siltstone.config import FILE_NAME, unknown_variables
 from siltstone.errors import SiltstoneError
+
+if TYPE_CHECKING:
+    import ssl
 
 TIMEOUT_S = 3.0
 
@@ -138,11 +142,26 @@ def check_gateway(context: Context) -> Check:
         import urllib.request
 
         # A proxy of the environment has no business with this machine's own ports.
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        opener.open(f"http://{address}/healthz", timeout=TIMEOUT_S).close()
+        handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
+        if context.settings.tls_cert:
+            handlers.append(urllib.request.HTTPSHandler(context=_own_certificate(context.settings.tls_cert)))
+        scheme = "https" if context.settings.tls_cert else "http"
+        opener = urllib.request.build_opener(*handlers)
+        opener.open(f"{scheme}://{address}/healthz", timeout=TIMEOUT_S).close()
         return context.text("d_gateway_serves", address=address)
 
     return _check_port(context, "gateway", address, ask, ["up"])
+
+
+def _own_certificate(path: str) -> "ssl.SSLContext":
+    """Trusts the certificate of this file and no other, by whatever name it is reached."""
+    import ssl
+
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trust.check_hostname = False
+    trust.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    trust.load_verify_locations(cafile=path)
+    return trust
 
 
 def _check_port(context: Context, name: str, address: str, ask: Callable[[], str], start: list[str]) -> Check:

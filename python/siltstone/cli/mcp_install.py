@@ -8,7 +8,7 @@ from typing import Any
 
 from siltstone.cli.context import Context
 from siltstone.cli.parser import Commands, UsageError, choices
-from siltstone.config import Settings
+from siltstone.config import Settings, flag_name
 from siltstone.errors import FailedPreconditionError
 
 # client → (key of the servers in its file, text that says where that file is)
@@ -50,14 +50,15 @@ def entry(context: Context) -> dict[str, Any]:
     args = ["gateway", "--stdio"]
     config = getattr(context.args, "config", None) or os.environ.get("SILTSTONE_CONFIG")
     default = Settings()
-    for name in ("address", "namespace"):
+    for name in ("address", "namespace", "tls_ca", "tls_client_cert", "tls_client_key"):
         value = getattr(context.args, name, None)
         if value is None and (not config or os.environ.get(f"SILTSTONE_{name.upper()}")):
             # The client has neither this shell's variables nor this directory's siltstone.toml.
             setting = getattr(context.settings, name)
             value = setting if setting != getattr(default, name) else None
         if value is not None:
-            args += [f"--{name}", value]
+            is_file = name.startswith("tls_") and value != "system"
+            args += [flag_name(name), os.path.abspath(value) if is_file else value]
     if config:
         args += ["--config", os.path.abspath(config)]
     script = Path(os.path.abspath(sys.argv[0]))

@@ -50,7 +50,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{count} imported, {embedded} of them embedded anew; {unchanged} were there already.",
         "已导入 {count} 条，其中 {embedded} 条重新嵌入；{unchanged} 条原已存在。",
     ),
-    "import_failed": ("{count} lines were not imported:", "有 {count} 行未导入："),
+    "import_failed": ("Lines that were not imported ({count}):", "有 {count} 行未导入："),
     "backed_up": (
         "Backup {name} at {target}: {bytes} bytes, {new} of them new.",
         "备份 {name} 位于 {target}：{bytes} 字节，其中新增 {new} 字节。",
@@ -108,7 +108,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "task_cut": ("Cut to {tokens} tokens.", "已截断到 {tokens} 个词元。"),
     "flags": ("note:", "注意："),
-    "skipped": ("{count} lines could not be read:", "有 {count} 行无法读取："),
+    "skipped": ("Lines that could not be read ({count}):", "有 {count} 行无法读取："),
     "dry_run": ("Dry run: nothing was written.", "试运行：没有写入任何内容。"),
     "summary_head": ("Summary ({tokens} tokens)", "摘要（{tokens} 个词元）"),
     "lesson_head": ("Lesson {number}", "经验 {number}"),
@@ -157,7 +157,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "more": ("More: {command}", "下一页：{command}"),
     # doctor
     "doctor_good": ("Nothing is wrong.", "一切正常。"),
-    "doctor_bad": ("{count} things are wrong.", "有 {count} 处问题。"),
+    "doctor_bad": ("What is wrong: {count}.", "有 {count} 处问题。"),
     "remedy": ("remedy: {text}", "解决办法：{text}"),
     "mark_ok": ("ok", "正常"),
     "mark_note": ("note", "提示"),

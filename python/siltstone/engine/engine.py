@@ -117,7 +117,8 @@ class Engine(Reembedding):
 
 def _collections(path: Path, settings: Settings) -> Collections:
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (path / "index").mkdir(mode=0o700, exist_ok=True)  # vectors tell what they are of
         return Collections(path / "index", settings.index_memory)
     except OSError as error:
         raise FailedPreconditionError(

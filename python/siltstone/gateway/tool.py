@@ -80,7 +80,10 @@ class Tool:
         for theirs, ours in self.renames.items():
             rest = error.field.removeprefix(theirs)
             if rest != error.field and (theirs.endswith(".") or rest[:1] in ("", ".", "[")):
-                message = error.message.replace(error.field, ours + rest)
+                # A name that is also a word stands for the argument at the beginning only: "namespaces: no
+                # namespace 'x' …; look at the list of namespaces".
+                every = 1 if error.field.isalpha() else -1
+                message = error.message.replace(error.field, ours + rest, every)
                 return type(error)(message, reason=error.reason, field=ours + rest)
         return error
 
