@@ -55,6 +55,8 @@ LOG = {
 # What a rendering says after the first step of LOG.
 LOG_STATE = """# Goal
 让 web 能访问 api
+# Done, by the log
+- run_command: curl http://api:3000 — failed
 # Open, by the log
 - still failing: run_command: curl http://api:3000
 # Last error

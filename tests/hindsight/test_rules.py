@@ -575,3 +575,40 @@ def test_where_the_question_is_why_what_is_said_to_bring_it_about_is_the_cause(
     (found,) = look_back(trajectory)
     assert (found.lesson.root_cause, found.lesson.solution) == (cause, "")
     assert_proven(trajectory, [found])
+
+
+@pytest.mark.parametrize(
+    ("said", "cause", "fix"),
+    [
+        ("原因是缺少索引，加上索引后修复了。", "原因是缺少索引", "加上索引后修复了。"),
+        ("原因是磁盘满，清理日志后修复了。", "原因是磁盘满", "清理日志后修复了。"),
+        (
+            "The cause was a full disk; deleting old logs fixed it.",
+            "The cause was a full disk",
+            "deleting old logs fixed it.",
+        ),
+    ],
+)
+def test_a_sentence_that_tells_cause_and_fix_fills_both(run_of, assert_proven, said, cause, fix):
+    trajectory = run_of("Slow at night 夜里很慢", {"do": "df -h", "gives": "/ 100%"}, {"text": said})
+    (found,) = look_back(trajectory)
+    assert (found.lesson.root_cause, found.lesson.solution) == (cause, fix)
+    assert_proven(trajectory, [found])
+
+
+@pytest.mark.parametrize("note", ["Note for next time: stop the old process.", "下次注意先停旧进程。"])
+def test_what_was_asked_to_be_remembered_is_no_solution_besides(run_of, note):
+    (found,) = look_back(
+        run_of("Deploy", {"do": "ls app", "gives": "a"}, {"text": note}, outcome=Outcome.SUCCESS)
+    )
+    assert note not in found.lesson.solution
+
+
+def test_a_run_said_to_have_succeeded_whose_only_action_failed_is_no_failure(run_of):
+    steps = [
+        {"do": "./deploy", "gives": "Error: port in use", "is_error": True},
+        {"text": "下次注意先停旧进程。"},
+    ]
+    assert look_back(run_of("部署", *steps, outcome=Outcome.SUCCESS)) == []
+    (found,) = look_back(run_of("部署", *steps))
+    assert (found.outcome, found.lesson.solution) == (Outcome.FAILURE, "")

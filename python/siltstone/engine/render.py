@@ -109,7 +109,7 @@ def _sections(
         _Section("# Supposed, by the log", [supposed] if supposed else [], rank=7, derived=True),
         _Section("# Open, by the log", _items(derived.open_points), rank=9, derived=True),
         _Section("# Last error", [rust_core.truncate_tokens(error, _ERROR_TOKENS)] if error else [], rank=0),
-        _Section(f"# Latest of {task.step_count} steps", _latest(steps), rank=11, derived=True),
+        _Section(f"# Latest of {task.step_count} steps", _latest(steps, derived), rank=11, derived=True),
     ]
 
 
@@ -126,5 +126,6 @@ def _numbered(derived: DerivedState) -> list[str]:
     return [*earlier, *_items(derived.steps_done)]
 
 
-def _latest(steps: Sequence[Step]) -> list[str]:
-    return [step_line(steps[-1], _LATEST_WORDS)] if steps else []
+def _latest(steps: Sequence[Step], derived: DerivedState) -> list[str]:
+    told = not steps or steps[-1].number == derived.last_error_step  # it stands there as the last error
+    return [] if told else [step_line(steps[-1], _LATEST_WORDS)]

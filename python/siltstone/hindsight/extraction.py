@@ -8,6 +8,7 @@ from siltstone.hindsight.failure import error_line
 from siltstone.hindsight.failures import failed_run_lessons, futile_lessons
 from siltstone.hindsight.fixes import Fix, cause_pieces, find_fixes, fix_lessons, fix_pieces, says_solved
 from siltstone.hindsight.quoting import Piece, word_count
+from siltstone.hindsight.remembering import asks_to_note
 from siltstone.hindsight.run import Run, is_success, numbered
 from siltstone.hindsight.service import is_service, service_lessons
 from siltstone.hindsight.signals import asks_why, gave_up, is_bare_claim, is_courtesy, is_question
@@ -23,7 +24,8 @@ def look_back(trajectory: Trajectory, check: Check = unwatched) -> list[Extracte
 
     Each field is made of words of the log and names the steps that prove it; what the log does not support
     stays empty. A run with a goal and an action yields at least one lesson, unless it ends with an error and
-    a bare "fixed it"; one without anything usable yields none. Fields are at most about 60 (problem, root
+    a bare "fixed it", or is said to have succeeded and shows nothing that did; one without anything usable
+    yields none. Fields are at most about 60 (problem, root
     cause) and 120 words (solution). Secrets are masked. The same trajectory always gives the same lessons,
     the most telling first. `check` is asked now and then; what it raises ends the work.
     """
@@ -119,6 +121,7 @@ def _whole_run(run: Run, fixes: list[Fix]) -> list[ExtractedLesson]:
         for sentence in (run.said(final) if final else [])
         if not (is_courtesy(sentence) or is_question(sentence) or is_bare_claim(sentence))
         and word_count(sentence) > 1  # a browser agent's verdict: "Failed"
+        and not asks_to_note(sentence)  # it is a note of its own
     ]
     worked = [step for step in run.actions if not run.failed(step)]
     last = [action_piece(step) for step in worked[-3:]]
@@ -131,7 +134,7 @@ def _whole_run(run: Run, fixes: list[Fix]) -> list[ExtractedLesson]:
         outcome=run.outcome,
         confidence=STATED,
     )
-    if lesson is None and not solved:
+    if lesson is None and not solved and not is_success(run.outcome):
         return failed_run_lessons(run, fixes)
     return [lesson] if lesson else []  # an error, and "fixed it" without a word about how, teaches nothing
 

@@ -107,11 +107,13 @@ def _asking(step: Step) -> list[str]:
     """The sentences of the step that ask for it."""
     if step.role not in (Role.USER, Role.AGENT) or not _ASKS.search(step.text[:_CHARACTERS]):
         return []
-    return [
-        sentence
-        for sentence in sentences(step.text[:_CHARACTERS])
-        if _ASKS.search(sentence) and not _DENIES.search(sentence) and not _ASKED.search(sentence)
-    ]
+    return [sentence for sentence in sentences(step.text[:_CHARACTERS]) if asks_to_note(sentence)]
+
+
+def asks_to_note(sentence: str) -> bool:
+    """Whether a sentence asks for something to be remembered."""
+    asks = _ASKS.search(sentence) and not _DENIES.search(sentence) and not _ASKED.search(sentence)
+    return bool(asks)
 
 
 def _said(steps: list[Step], at: int) -> list[Piece]:

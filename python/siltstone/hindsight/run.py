@@ -19,7 +19,7 @@ from siltstone.hindsight.failure import error_codes, is_reading, result_failed, 
 from siltstone.hindsight.instructions import flagged_steps
 from siltstone.hindsight.masking import Masker
 from siltstone.hindsight.quoting import CJK, Piece, cut, is_chinese, sentences, window, word_count
-from siltstone.hindsight.signals import is_courtesy
+from siltstone.hindsight.signals import cause_and_fix, is_courtesy
 from siltstone.hindsight.untrusted import rising
 from siltstone.hindsight.watching import Check, seldom, unwatched
 from siltstone.model import Outcome, Role, Step, Trajectory
@@ -151,7 +151,12 @@ class Run:
         return found
 
     def pieces_said(self, steps: list[Step]) -> list[Piece]:
-        return [Piece(sentence, step.number) for step in steps for sentence in self.said(step)]
+        return [
+            Piece(part, step.number)
+            for step in steps
+            for sentence in self.said(step)
+            for part in cause_and_fix(sentence)
+        ]
 
     @cached_property
     def final_step(self) -> Step | None:

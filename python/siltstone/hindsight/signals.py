@@ -57,6 +57,7 @@ _FIX = [
         re.compile(
             r"\b(?:I|we)(?:'ve| have)? (?:now )?(?:fixed|added|removed|updated|set|installed|moved"
             r"|created|corrected|adjusted)\b"
+            r"|\b\w+ing\b[^.;,]{2,60}\b(?:fixed|solved|resolved|cured) (?:it|this|that|the \w+)\b"
             r"|\bby (?:changing|adding|setting|binding|removing|replacing|using|installing|upgrading)\b"
             r"|修复|加上|增加了|删除了|去掉|把.{1,40}(?:改|换|设|调)|最终|安装了|重新安装",
             re.IGNORECASE,
@@ -75,6 +76,7 @@ _FIX = [
     ),
 ]
 _WHY = re.compile(r"\bwhy\b|\b(?:cause|reason)s?\b|为什么|为何|为啥|怎么会|原因|根因", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[,;](?=\s)|[，；]")
 _DOUBT = re.compile(
     r"\b(?:maybe|perhaps|might|possibly|could be|may be|probably|suspect|guess|wonder|not sure"
     r"|hypothesis|if the)\b"
@@ -89,8 +91,8 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _NO_FIX = re.compile(
-    r"\bnow that\b|\bclean(?:ed|ing)? up\b|no longer needed|\bshould (?:now )?(?:be fixed|work)\b|清理"
-    r"|不再需要",
+    r"\bnow that\b|\bclean(?:ed|ing)? up\b(?!.{1,60}\b(?:fixed|solved|resolved)\b)|no longer needed"
+    r"|\bshould (?:now )?(?:be fixed|work)\b|清理(?!.{1,20}(?:修复|解决|恢复|[修治]?好了))|不再需要",
     re.IGNORECASE,
 )
 _PLAN = re.compile(
@@ -232,6 +234,16 @@ def fix_weight(sentence: str) -> int:
     if is_question(sentence) or _DENIED.search(sentence) or _NO_FIX.search(sentence):
         return 0
     return _weigh(_FIX, sentence)
+
+
+def cause_and_fix(sentence: str) -> list[str]:
+    """A sentence that names a cause and then says what was done about it ("原因是磁盘满，清理日志后修复了。") as
+    the two, each a slice of it; any other one as it is."""
+    for match in _CLAUSE_END.finditer(sentence):
+        cause, fix = sentence[: match.end()].rstrip(), sentence[match.end() :].lstrip()
+        if cause_weight(cause) == 3 > cause_weight(fix) and fix_weight(fix) >= 2 > fix_weight(cause):
+            return [cause.rstrip(",;，；"), fix]
+    return [sentence]
 
 
 def policy_weight(sentence: str) -> int:
