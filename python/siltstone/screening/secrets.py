@@ -60,7 +60,7 @@ def _is_value(text: str, start: int, end: int) -> bool:
 @cache
 def _issued() -> list[tuple[str, re.Pattern[str]]]:
     """The patterns of all detectors of detect-secrets that know a secret by its shape. Its others, by entropy
-    and by keyword, take hundreds of ordinary words for secrets: see docs/decisions/0039."""
+    and by keyword, take hundreds of ordinary words for secrets: see docs/decisions/0036."""
     from detect_secrets import plugins
     from detect_secrets.plugins.base import RegexBasedDetector
 
