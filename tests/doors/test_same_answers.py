@@ -4,8 +4,9 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ from siltstone.server import Server, serve
 
 from .cases import CASES, Case, Step
 
-Answer = Callable[[str, dict[str, Any]], Awaitable[Any]]
+Answer = Callable[[str, dict[str, Any]], Coroutine[Any, Any, Any]]
+BOUND_S = 60.0
 DOORS = ["engine", "grpc", "grpc-async", "mcp-http", "mcp-stdio"]
 
 TOOLS = {
@@ -68,6 +70,50 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     running = Service(tmp_path_factory.mktemp("doors"))
     yield running
     running.close()
+
+
+class Doors:
+    """All doors open at once, for all cases: a process that speaks over stdio takes a second to start."""
+
+    def __init__(self, service: Service) -> None:
+        self.answers: dict[str, Answer] = {}
+        self._loop = asyncio.new_event_loop()
+        self._leave = asyncio.Event()
+        self._opened = self._loop.create_future()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._hold(service),))
+        self._thread.start()
+        self.run(self._wait())
+
+    async def _hold(self, service: Service) -> None:
+        try:
+            async with AsyncExitStack() as stack:
+                for name in DOORS:
+                    self.answers[name] = await stack.enter_async_context(door(name, service))
+                self._opened.set_result(None)
+                await self._leave.wait()
+        except BaseException as error:
+            if self._opened.done():
+                raise
+            self._opened.set_exception(error)
+
+    async def _wait(self) -> None:
+        await self._opened
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(asyncio.wait_for(work, BOUND_S), self._loop).result()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._leave.set)
+        self._thread.join(BOUND_S)
+        assert not self._thread.is_alive()
+        self._loop.close()
+
+
+@pytest.fixture(scope="module")
+def doors(service: Service) -> Iterator[Doors]:
+    opened = Doors(service)
+    yield opened
+    opened.close()
 
 
 @asynccontextmanager
@@ -178,33 +224,29 @@ def _comparable(value: Any, seen: dict[str, str]) -> Any:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_door_gives_the_same_answers(service: Service, case: Case) -> None:
-    async def through(name: str) -> list[Any]:
-        async with asyncio.timeout(60):
-            async with door(name, service) as answer:
-                return await run(case, answer, f"{name}/{CASES.index(case)}")
-
-    answers = {name: asyncio.run(through(name)) for name in DOORS}
+def test_every_door_gives_the_same_answers(doors: Doors, case: Case) -> None:
+    at = CASES.index(case)
+    answers = {name: doors.run(run(case, doors.answers[name], f"{name}/{at}")) for name in DOORS}
     for name in DOORS[1:]:
         assert answers[name] == answers["engine"], name
 
 
-def test_one_search_gives_the_same_ids_in_the_same_order_through_every_door(service: Service) -> None:
+def test_one_search_gives_the_same_ids_in_the_same_order_through_every_door(
+    service: Service, doors: Doors
+) -> None:
     for i in range(30):
         content = f"note {i}: 容器 {i % 7} 的端口"
         service.mem.write(content, namespace="same", event_time="2026-01-01T00:00:00Z")
     arguments = {"query": "容器 3 的端口", "namespace": "same", "now": "2026-06-01T00:00:00Z", "top_k": 10}
 
-    async def through(name: str) -> list[tuple[str, float]]:
-        async with asyncio.timeout(60):
-            async with door(name, service) as answer:
-                found = await answer("search", arguments)
-                return [(hit["memory"]["id"], hit["score"]) for hit in found["hits"]]
+    def through(name: str) -> list[tuple[str, float]]:
+        found = doors.run(doors.answers[name]("search", arguments))
+        return [(hit["memory"]["id"], hit["score"]) for hit in found["hits"]]
 
-    expected = asyncio.run(through("engine"))
+    expected = through("engine")
     assert len(expected) == 10
     for name in DOORS[1:]:
-        assert asyncio.run(through(name)) == expected, name
+        assert through(name) == expected, name
     body = {"query": "容器 3 的端口", "namespaces": ["same"], "now": "2026-06-01T00:00:00Z", "top_k": 10}
     answer = httpx2.post(f"http://{service.gateway.address}/v1/SearchMemories", json=body).json()
     assert [(hit["memory"]["id"], hit["score"]) for hit in answer["hits"]] == expected

@@ -85,7 +85,7 @@ class Known:
     """What one client was told."""
 
     live: dict[str, str] = field(default_factory=dict)  # id → content
-    forgotten: set[str] = field(default_factory=set)
+    forgotten: dict[str, str] = field(default_factory=dict)  # the same, of what is not live
     erased: set[str] = field(default_factory=set)
     worked: set[tuple[str, str]] = field(default_factory=set)  # memory, the task it helped
     tasks: dict[str, int] = field(default_factory=dict)  # id → steps
@@ -133,13 +133,16 @@ class Client:
             "verify",
             "invalidate",
             "erase",
+            "restore",
             "start",
             "steps",
             "finish",
         ]
-        (what,) = self.draw.choices(names, [30, 5, 10, 10, 6, 6, 2, 3, 8, 3])
+        (what,) = self.draw.choices(names, [30, 5, 10, 10, 6, 6, 2, 3, 3, 8, 3])
         text = f"{self.number}-{self.calls}"
         if what in ("again", "update", "verify", "invalidate", "erase") and not live:
+            what = "write"
+        if what == "restore" and not self.known.forgotten:
             what = "write"
         if (what in ("steps", "finish") and not running) or (what == "verify" and not self.known.tasks):
             what = "start"
@@ -158,6 +161,8 @@ class Client:
         if what == "write_many":
             drafts = [{"content": f"batch {text} number {i}"} for i in range(self.draw.randint(2, 9))]
             return "write_many", {"drafts": drafts, "namespace": NAMESPACE}
+        if what == "restore":
+            return "restore_memory", {"id": self.draw.choice(list(self.known.forgotten))}
         id = self.draw.choice(live)
         task = self.draw.choice(list(self.known.tasks) or [""])
         return {
@@ -182,8 +187,13 @@ class Client:
         elif name == "forget":
             assert answer.ids == given["ids"]
             for id in given["ids"]:
-                del known.live[id]
-                (known.erased if given.get("mode") == "ERASE" else known.forgotten).add(id)
+                content = known.live.pop(id)
+                if given.get("mode") == "ERASE":
+                    known.erased.add(id)
+                else:
+                    known.forgotten[id] = content
+        elif name == "restore_memory":
+            known.live[given["id"]] = known.forgotten.pop(given["id"])
         elif name == "start_task":
             known.tasks[answer.id] = 0
         elif name == "append_steps":
@@ -204,7 +214,7 @@ def _steps(text: str) -> list[dict[str, Any]]:
 def harm_snapshots(data: Path, draw: random.Random) -> int:
     """Cut or flip bytes of some files of the index; how many."""
     harmed = 0
-    for file in sorted((data / "index").glob("*")):
+    for file in sorted(path for path in (data / "index").rglob("*") if path.is_file()):
         content = bytearray(file.read_bytes())
         if content and draw.random() < 0.5:
             harmed += 1
@@ -242,8 +252,13 @@ def assert_told(mem: siltstone.Client, clients: list[Client]) -> None:
         for id, steps in known.tasks.items():
             assert mem.get_task(id).step_count == steps
         for id in client.draw.sample(sorted(known.live), min(3, len(known.live))):
-            hits = mem.search(known.live[id][:200], namespace=NAMESPACE, top_k=5, include_public=False).hits
-            assert id in [hit.memory.id for hit in hits]
+            content = known.live[id]
+            hits = mem.search(content[:200], namespace=NAMESPACE, top_k=5, include_public=False).hits
+            found = {hit.memory.id: hit for hit in hits}
+            assert id in found
+            assert len(content) > 200 or found[id].cosine > 0.98, (
+                "it was compared with another model's vector"
+            )
     assert mem.check().problems == []
 
 

@@ -1,7 +1,8 @@
 """Runs as a process of its own: imports the service once, then forks a server for each line it reads.
 
 A line is a JSON object: `data`, the directory; `back_s`, how far the clock is set back. A server tells its
-pid and address in a line and serves until it is killed, or ends in order at SIGTERM.
+pid and address in a line and serves until it is killed, or ends in order at SIGTERM. To it `turned` is an
+embedding model too.
 """
 
 import ctypes
@@ -11,13 +12,34 @@ import signal
 import sys
 import time
 from queue import SimpleQueue
+from typing import Any
 
+import numpy as np
 from siltstone.config import Settings
+from siltstone.embed import Vectors
+from siltstone.embed.hashing import HashingEmbedder
 from siltstone.engine import Engine
+from siltstone.engine import engine as engine_room
 from siltstone.server import serve
 
 _PR_SET_PDEATHSIG = 1
 SETTINGS = Settings(embedding_model="hashing", sweep_every_s=0.0, hindsight_every=0)
+_open_embedder = engine_room.open_embedder
+
+
+class Turned(HashingEmbedder):
+    """Of the same dimension, in another order: a vector of one model is far from all of the other's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = "turned/1"
+
+    def embed_passages(self, texts: Any) -> Vectors:
+        return np.ascontiguousarray(super().embed_passages(texts)[:, ::-1])
+
+
+def open_embedder(name: str, **given: Any) -> Any:
+    return Turned() if name == "turned" else _open_embedder(name, **given)
 
 
 def run_server(data: str, back_s: float) -> None:
@@ -36,6 +58,7 @@ def run_server(data: str, back_s: float) -> None:
 
 
 def main() -> None:
+    engine_room.open_embedder = open_embedder
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
         order = json.loads(line)

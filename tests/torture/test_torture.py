@@ -2,7 +2,8 @@
 
 After each kill the next server has what was acknowledged, once; what was not acknowledged is repeated under
 its own request id and then is there once too; the index equals a rebuilt one. Between kills snapshots are
-damaged, the clock is set back, and some servers end in order. SILTSTONE_TORTURE says how many kills.
+damaged, the clock is set back, some servers end in order, and memories move between two embedding models.
+SILTSTONE_TORTURE says how many kills.
 """
 
 import os
@@ -31,7 +32,7 @@ from .rig import (
     wait_for_jobs,
 )
 
-KILLS = int(os.environ.get("SILTSTONE_TORTURE", "0")) or 30
+KILLS = int(os.environ.get("SILTSTONE_TORTURE", "0")) or 20
 CLIENTS = 4
 LONGEST_S = 0.7  # that clients call before the kill
 BACK_S = 86_400.0 * 400
@@ -62,11 +63,16 @@ def test_whatever_instant_a_server_dies_at_what_it_acknowledged_is_there_once(se
         address = servers.address(pid)
         with siltstone.Client(address, timeout=BOUND_S) as mem:
             assert_told(mem, clients)
+            if draw.random() < 0.3:  # or go on moving, or back
+                mem.reembed(draw.choice(["hashing", "turned"]))
         call_until_killed(servers, pid, address, clients, draw)
         harmed += harm_snapshots(servers.data, draw)
     with siltstone.Client(servers.address(servers.fork()), timeout=BOUND_S) as mem:
         assert_told(mem, clients)
         wait_for_jobs(mem)
+        for model in ("hashing", "turned"):
+            assert mem.reembed(model, wait=True).namespaces_remaining == 0
+            assert_told(mem, clients)
         lessons = [memory.content for memory in everything(mem, TASKS) if not memory.superseded_by]
         assert len(lessons) == len(set(lessons)), "a lesson stands twice"
         assert mem.check().problems == []
