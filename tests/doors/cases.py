@@ -60,7 +60,9 @@ LOG_STATE = """# Goal
 # Open, by the log
 - still failing: run_command: curl http://api:3000
 # Last error
-1. run_command: curl http://api:3000 → curl: (7) Failed to connect to api port 3000: Connection refused"""
+1. run_command: curl http://api:3000 → curl: (7) Failed to connect to api port 3000: Connection refused
+# Latest of 1 steps
+run_command: curl http://api:3000"""
 
 # A browser's log as MCP calls it, told by Anthropic's messages.
 BROWSED = [

@@ -121,7 +121,7 @@ def test_a_full_disk_refuses_writes_by_name_and_a_server_killed_on_it_starts_aga
         pid = servers.fork()
         with siltstone.Client(servers.address(pid), timeout=BOUND_S) as mem:
             kept |= fill(mem, "first")
-            filler.write_bytes(bytes(8 << 20))
+            filler.write_bytes(bytes(shutil.disk_usage(disk).free - (1 << 20)))
             kept |= until_full(mem)
             told(mem, kept)
             gone = [id for id, content in kept.items() if content.startswith("first")][:10]
