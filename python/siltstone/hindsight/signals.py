@@ -237,8 +237,8 @@ def fix_weight(sentence: str) -> int:
 
 
 def cause_and_fix(sentence: str) -> list[str]:
-    """A sentence that names a cause and then says what was done about it ("原因是磁盘满，清理后好了。") as the
-    two, each a slice of it; any other one as it is."""
+    """A sentence that names a cause and then says what was done about it ("原因是磁盘满，清理后好了。")
+    as the two, each a slice of it; any other one as it is."""
     for match in _CLAUSE_END.finditer(sentence):
         cause, fix = sentence[: match.end()].rstrip(), sentence[match.end() :].lstrip()
         if cause_weight(cause) == 3 > cause_weight(fix) and fix_weight(fix) >= 2 > fix_weight(cause):
