@@ -14,9 +14,11 @@ import pytest
 import siltstone
 from siltstone.backup import Folder, backups_at, manifest_part, open_target
 from siltstone.config import load
+from siltstone.engine import Call
 from siltstone.engine import backups as engine_backups
 from siltstone.engine.restoring import choose, restore
 from siltstone.local import Local
+from siltstone.model.requests import StreamBackupRequest
 from siltstone.server import serve
 
 from .conftest import SETTINGS, answers, fill
@@ -295,3 +297,18 @@ def test_a_manifest_that_someone_made_up_is_damaged_and_nothing_it_names_is_dele
     mem.backup("here")
     assert (tmp_path / "victim.json").exists()
     assert path.exists()
+
+
+def test_backups_that_nobody_takes_hold_two_copies_of_the_data_at_most(open_at: Open, tmp_path: Path) -> None:
+    mem = open_at()
+    fill(mem)
+    sent = [mem.engine.stream_backup(StreamBackupRequest(), Call()) for _ in range(3)]
+    next(sent[0])
+    next(sent[1])
+    with pytest.raises(siltstone.ResourceExhaustedError) as caught:
+        next(sent[2])
+    assert caught.value.reason == "BACKUP_RUNNING"
+    assert len(list((tmp_path / "data/store/frozen").iterdir())) == 2
+    sent[0].close()
+    assert mem.backup_to(tmp_path / "kept").new_bytes
+    sent[1].close()

@@ -2,9 +2,11 @@
 
 import pytest
 import siltstone
+from siltstone.engine import Call
 from siltstone.engine.pages import encode_token
 from siltstone.local import Local
 from siltstone.model import AGENT_ROLES
+from siltstone.model.requests import ListAuditEventsRequest
 
 
 def shown_to(mem: Local, id: str, times: int) -> None:
@@ -152,3 +154,10 @@ def test_a_page_token_that_someone_made_up_is_refused(mem: Local, last: str) -> 
     with pytest.raises(siltstone.InvalidArgumentError) as caught:
         mem.audit_log(page_token=token)
     assert caught.value.field == "page_token"
+
+
+def test_reading_the_log_ends_when_nobody_waits_for_it(mem: Local) -> None:
+    mem.write("它监听 8080 端口")
+    gone = Call(waiting=lambda: False)
+    with pytest.raises(siltstone.UnavailableError):
+        mem.engine.list_audit_events(ListAuditEventsRequest(), gone)

@@ -2,6 +2,7 @@
 
 import heapq
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -13,7 +14,8 @@ from siltstone.engine.filters import filter_map
 from siltstone.engine.pages import decode_token, encode_token
 from siltstone.engine.validate import check_page, invalid
 from siltstone.engine.verifying import Verifying
-from siltstone.model import Filter, Memory, Verification
+from siltstone.hindsight import seldom
+from siltstone.model import AuditEvent, Filter, Memory, Verification
 from siltstone.model.requests import (
     ListAuditEventsRequest,
     ListAuditEventsResponse,
@@ -98,7 +100,7 @@ class Auditing(Verifying):
             after = (int(seq), int(place)) if place else (request.since_seq, None)
             wanted = (
                 event
-                for event in reader.audit(after_seq=after[0], after_place=after[1])
+                for event in _watched(reader.audit(after_seq=after[0], after_place=after[1]), call)
                 if request.namespace in ("", event.namespace) and call.namespaces.match(event.namespace)
             )
             events = list(islice(wanted, size + 1))
@@ -107,6 +109,14 @@ class Auditing(Verifying):
             events = events[:size]
             token = encode_token(f"{events[-1].seq}.{events[-1].place}", scope)
         return ListAuditEventsResponse(events=events, next_page_token=token)
+
+
+def _watched(events: Iterator[AuditEvent], call: Call) -> Iterator[AuditEvent]:
+    """The events, for as long as somebody waits: among many, few may be the caller's."""
+    check = seldom(call.remaining)
+    for event in events:
+        check()
+        yield event
 
 
 def _is_open(memory: Memory, now: datetime) -> bool:

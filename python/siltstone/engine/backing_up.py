@@ -18,6 +18,7 @@ class BackingUp(Auditing):
 
     def stream_backup(self, request: StreamBackupRequest, call: Call) -> Iterator[BackupPart]:
         known = {file.name: file.size_bytes for file in request.known}
-        for part in backup_parts(self.store, known):
-            file = part if isinstance(part, Part) else manifest_part(part)
-            yield BackupPart(name=file.name, data=file.data)
+        with self.backups.streaming():
+            for part in backup_parts(self.store, known):
+                file = part if isinstance(part, Part) else manifest_part(part)
+                yield BackupPart(name=file.name, data=file.data)

@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 
 from siltstone.backup import (
@@ -19,10 +19,11 @@ from siltstone.backup import (
     put_part,
 )
 from siltstone.engine.admin import release
-from siltstone.errors import FailedPreconditionError, NotFoundError, SiltstoneError
+from siltstone.errors import FailedPreconditionError, NotFoundError, ResourceExhaustedError, SiltstoneError
 from siltstone.model.requests import Backup
 from siltstone.store import Store
 
+_MOST_STREAMS = 2  # backups that are sent to callers at once
 RETRY_S = 600.0  # after a scheduled backup failed
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ class BackupKeeper:
         self._every = every
         self._keep = keep
         self._lock = threading.Lock()  # one at a time: pruning must not meet another's chunks
+        self._streams = threading.BoundedSemaphore(_MOST_STREAMS)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run_by_the_clock, name="siltstone-backups", daemon=True)
 
@@ -79,6 +81,24 @@ class BackupKeeper:
             return self._back_up(name, open_target(location))
         finally:
             self._lock.release()
+
+    @contextmanager
+    def streaming(self) -> Iterator[None]:
+        """While a backup is sent to a caller. Each holds a copy of the data for as long as the caller takes.
+
+        Raises:
+            ResourceExhaustedError: (BACKUP_RUNNING) as many are sent already as may be.
+        """
+        if not self._streams.acquire(blocking=False):
+            raise ResourceExhaustedError(
+                f"{_MOST_STREAMS} backups are being sent already, each from a copy of the data; wait for one "
+                "to end",
+                reason="BACKUP_RUNNING",
+            )
+        try:
+            yield
+        finally:
+            self._streams.release()
 
     def _back_up(self, name: str, target: Target) -> Backup:
         new_bytes = 0
