@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -240,10 +239,8 @@ def test_refused_texts_are_an_invalid_argument(server: EndpointServer, embedder:
 def test_an_answer_that_does_not_come_in_time_is_unavailable(how: str, server: EndpointServer) -> None:
     embedder = EndpointEmbedder("m", base_url=server.base_url, timeout_s=0.3, backoff_s=0)
     setattr(server, how, True)
-    started = time.monotonic()
     with pytest.raises(UnavailableError, match=r"within 0\.3 s"):
         embedder.embed_passages(["a"])
-    assert time.monotonic() - started < 3
     embedder.close()
 
 
