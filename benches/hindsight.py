@@ -7,6 +7,7 @@ the source has them, group and expected_actions. Prints a table by source; --cas
 with its lessons and what was found wrong with them.
 
 - tools: share of the runs with tools whose every lesson has exactly the tools that the log names.
+- folded: share of the steps that folding saves; failures kept: steps that failed and are told as failed then.
 - told / right: runs whose end can be told from the log when the label is withheld; share of those told right.
 - quotes: share of quotes that stand verbatim in the step they cite.
 - fields: share of filled fields at least 80 % of whose words stand in the steps that the field cites; +goal:
@@ -35,6 +36,8 @@ import siltstone
 from siltstone import rust_core
 from siltstone.config import Settings
 from siltstone.hindsight import lesson_text, look_back, read_trajectory
+from siltstone.hindsight.folding import fold_run
+from siltstone.hindsight.run import Run, numbered
 from siltstone.model import ExtractedLesson, Hindsight, Outcome, Trajectory
 
 LABELS = ("outcome", "outcome_basis", "reward", "trials_won", "outcome_by_trial", "correct_trace_share")
@@ -102,6 +105,7 @@ def _look(row: dict[str, Any]) -> Case:
 def _measure(case: Case) -> None:
     if not case.lessons:
         case.faults.append("no lesson")
+    _folding(case)
     used = _tools_of(case.row)
     if used:
         _count(
@@ -115,6 +119,16 @@ def _measure(case: Case) -> None:
         _evidence(case, found)
     if case.label == "success":
         _actions(case)
+
+
+def _folding(case: Case) -> None:
+    run = Run(numbered(case.trajectory))
+    folded = fold_run(run)
+    case.counts["folded"] = (len(run.steps) - len(folded), len(run.steps))
+    shown = {number for step in folded if step.failed for number in step.numbers}
+    for step in run.steps:
+        if run.failed(step):
+            _count(case, "failures kept", step.number in shown, f"step {step.number}")
 
 
 def _evidence(case: Case, found: ExtractedLesson) -> None:
