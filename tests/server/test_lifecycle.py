@@ -1,6 +1,7 @@
 import queue
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -24,6 +25,17 @@ def test_a_server_that_cannot_listen_leaves_no_thread(engine: Any, server: Serve
     with pytest.raises(FailedPreconditionError):
         serve(engine, address=server.address)
     assert [thread.name for thread in set(threading.enumerate()) - before] == []
+
+
+def test_a_socket_that_another_server_listens_at_is_not_taken_from_it(engine: Any, tmp_path: Path) -> None:
+    first = serve(engine, address=f"unix:{tmp_path}/s")
+    try:
+        with pytest.raises(FailedPreconditionError) as caught:
+            serve(engine, address=first.address)
+        assert caught.value.reason == "ADDRESS_IN_USE"
+    finally:
+        first.stop()
+    serve(engine, address=f"unix:{tmp_path}/s").stop()
 
 
 def test_a_busy_port_names_the_address_and_the_flag(engine: Any, server: Server) -> None:

@@ -36,6 +36,7 @@ _TURNED_AWAY_AT_ONCE = 256
 _KEEPALIVE_MS, _KEEPALIVE_TIMEOUT_MS = 60_000, 30_000
 # How long an idle server waits for its last answers to leave before it cuts health watchers off.
 _FLUSH_S = 0.5
+_PROBE_S = 1.0
 
 
 def serve(
@@ -209,6 +210,8 @@ def _bind(server: grpc.Server, address: str, tls: ServerTls | None) -> str:
     if port is not None:
         # First, since gRPC would log the failure in its own words.
         _probe(address, host, port)
+    else:
+        _probe_unix(address)
     try:
         if tls is None:
             bound = server.add_insecure_port(address)
@@ -245,6 +248,17 @@ def _probe(address: str, host: str, port: int) -> None:
     except OSError as error:
         why = error.strerror or str(error)
         raise _unavailable(address, why, taken=error.errno == errno.EADDRINUSE) from None
+
+
+def _probe_unix(address: str) -> None:
+    """Whether somebody listens at a socket's path: gRPC would take it from them in silence."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(_PROBE_S)
+        try:
+            probe.connect(address.partition(":")[2])
+        except OSError:
+            return  # nobody, or gRPC says what is wrong with it
+    raise _unavailable(address, "another server listens there", taken=True)
 
 
 def _unavailable(address: str, why: str, *, taken: bool) -> FailedPreconditionError:
