@@ -6,6 +6,7 @@ PYTHON := $(shell scripts/find-python.sh)
 ARGS   ?=
 
 RUST   := Cargo.toml Cargo.lock rust_core/Cargo.toml $(shell find rust_core/src -name '*.rs' 2>/dev/null)
+# What follows runs without usearch's C++ being compiled a second time for the debug profile.
 CARGO_FLAGS := --release --locked
 
 .PHONY: help setup run test check fmt generate bench bench-peers conformance soak torture fuzz soak-load

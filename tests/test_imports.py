@@ -87,7 +87,7 @@ LIBRARIES: dict[str, set[str]] = {
     "lunar_python": {"timephrase"},
 }
 
-RUST_ONLY_IN = {"pyo3": r"^(py/|lib\.rs$)", "numpy": r"^py/"}
+RUST_ONLY_IN = {"usearch": r"^vector/graph\.rs$", "pyo3": r"^(py/|lib\.rs$)", "numpy": r"^py/"}
 
 # py → index → search, snapshot → collection → parts → types → error.
 # A part is imported from above and never by another part.

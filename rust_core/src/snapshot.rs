@@ -4,7 +4,7 @@
 //! sections, each its length (u64) and its bytes: fields of the live slots, the length of each slot's (u32), hashes
 //! of the records (u128), lexical index (msgpack), first rows (u32), the
 //! high bytes of all rows, their low bytes, their largest numbers and the largest error (f32), the sum of the
-//! live rows (f64), graph (u32, see `Graph::image`; empty when there is none). At the end the xxh3-128 of all
+//! live rows (f64), graph (see `Graph::image`; empty when there is none). At the end the xxh3-128 of all
 //! before it (16 bytes).
 
 use std::fs::{self, File};
@@ -96,8 +96,8 @@ fn write_file(path: &Path, state: &State) -> io::Result<()> {
     let error = state.vectors.rows().error();
     put_numbers(&mut out, [largest, &[error]].concat().into_iter().map(f32::to_bits))?;
     put_bytes(&mut out, &state.vectors.sum().iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())?;
-    let graph = state.vectors.graph().map(|graph| graph.image()).unwrap_or_default();
-    put_numbers(&mut out, graph.into_iter())?;
+    let graph = state.vectors.graph().map(|graph| graph.image()).transpose().map_err(io::Error::other)?;
+    put_bytes(&mut out, &graph.unwrap_or_default())?;
     let checksum = out.hash.digest128().to_le_bytes();
     out.inner.write_all(&checksum)?;
     out.inner.into_inner()?.sync_all()
@@ -130,7 +130,7 @@ fn read_file(path: &Path, dimension: usize) -> io::Result<Option<State>> {
     let error = largest.pop().unwrap_or(f32::NAN);
     let sum =
         section(&mut reader, length)?.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)).collect();
-    let graph = numbers(&section(&mut reader, length)?);
+    let graph = section(&mut reader, length)?;
     let Some(rows) = Rows::from_parts(dimension, high, low, largest, error) else { return Ok(None) };
     // a graph that does not fit is built again behind
     let graph = Graph::from_image(&graph, rows.len());

@@ -204,7 +204,10 @@ impl State {
         let lets_through = |slot: u32| allowed.contains(slot);
         let everything = allowed.len() == self.vectors.slots() as u64;
         let filter: Option<&dyn Fn(u32) -> bool> = if everything { None } else { Some(&lets_through) };
-        let found = self.vectors.by_graph(graph, vector, count, filter);
+        // where the graph cannot answer, all that is allowed is looked at
+        let Ok(found) = self.vectors.by_graph(graph, vector, count, filter) else {
+            return allowed.iter().collect();
+        };
         let mut slots: Vec<u32> = found.into_iter().map(|row| self.vectors.slot_of(row as usize)).collect();
 
         let mut rest: Vec<u32> = (in_graph..rows)

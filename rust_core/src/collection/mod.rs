@@ -119,39 +119,46 @@ impl Collection {
     }
 
     /// Adds the next rows to the graph, under a read lock: writers wait for some milliseconds at most.
-    fn build_chunk(&self) {
-        let graph = self.state.read().vectors.graph().cloned();
-        let graph = graph.unwrap_or_else(|| {
-            let graph = Arc::new(Graph::new());
-            self.state.write().vectors.set_graph(Some(Arc::clone(&graph)));
-            graph
-        });
+    fn build_chunk(&self) -> Result<()> {
+        let present = self.state.read().vectors.graph().cloned();
+        let graph = match present {
+            Some(graph) => graph,
+            None => {
+                let graph = Arc::new(Graph::new()?);
+                self.state.write().vectors.set_graph(Some(Arc::clone(&graph)));
+                graph
+            }
+        };
         let state = self.state.read();
         if !state.vectors.graph().is_some_and(|now| Arc::ptr_eq(now, &graph)) {
-            return; // compacted meanwhile, its rows have new numbers
+            return Ok(()); // compacted meanwhile, its rows have new numbers
         }
         let _held = graph.hold();
         let (first, rows) = (graph.rows(), state.vectors.rows());
         let end = rows.len().min(first + BUILD_CHUNK);
-        graph.reserve(end);
-        let add_every = |step: usize, from: usize| {
+        graph.reserve(end)?;
+        let add_every = |step: usize, from: usize| -> Result<()> {
             for row in (from..end).step_by(step) {
                 if state.columns.live().contains(state.vectors.slot_of(row)) {
-                    graph.add(state.vectors.kernels(), rows, row as u32);
+                    graph.add(state.vectors.kernels(), rows, row as u32)?;
                 }
             }
+            Ok(())
         };
         let threads = match rows.len() - first > FAR_BEHIND {
             true => thread::available_parallelism().map_or(1, |n| n.get()),
             false => 1,
         };
         thread::scope(|scope| {
-            for helper in 1..threads {
-                scope.spawn(move || add_every(threads, first + helper));
-            }
-            add_every(threads, first);
-        });
+            let add_every = &add_every;
+            let start = |helper| scope.spawn(move || add_every(threads, first + helper));
+            let helpers: Vec<_> = (1..threads).map(start).collect();
+            let own = add_every(threads, first);
+            let panicked = |_| Err(Error::Internal("a builder of the graph panicked".to_owned()));
+            helpers.into_iter().map(|helper| helper.join().unwrap_or_else(panicked)).fold(own, Result::and)
+        })?;
         graph.publish(end);
+        Ok(())
     }
 }
 
@@ -159,10 +166,14 @@ fn build(collection: &Weak<Collection>) {
     // A strong reference only for a chunk at a time: a dropped collection ends its builder.
     while let Some(collection) = collection.upgrade() {
         let stop = StopBuilding(&collection);
-        collection.build_chunk();
+        let built = collection.build_chunk();
+        if built.is_err() {
+            // half built it would lack rows without a word; searches scan, the next commit tries again
+            collection.state.write().vectors.set_graph(None);
+        }
         let mut building = collection.building.lock();
         std::mem::forget(stop);
-        if !collection.graph_is_behind() {
+        if built.is_err() || !collection.graph_is_behind() {
             // under the lock, so that a commit either is seen here or finds nobody building
             *building = false;
             return;

@@ -1,140 +1,72 @@
-//! Nearest rows by a navigable graph: Y. Malkov, D. Yashunin, "Efficient and robust approximate nearest neighbor
-//! search using Hierarchical Navigable Small World graphs", 2016.
+//! Nearest rows by usearch's graph (Y. Malkov, D. Yashunin, "Efficient and robust approximate nearest neighbor
+//! search using Hierarchical Navigable Small World graphs", 2016) over the rows of the scan.
 //!
-//! The graph holds links only; distances come from the high bytes of the rows. Links are atomic numbers, so a
-//! search meets a list in the middle of a change and reads old or new links, each of them a row that is there.
-//! Adding locks the list it changes; the shape (room for lists, the entry) is behind a lock of its own.
+//! usearch holds the links. What it takes for a vector is the number of a row, four bytes; its metric looks the
+//! row up in the high plane. So no vector is held twice, and the graph ranks as the scan does.
+//!
+//! Its hazards end here. It reserves room for a fixed number of callers and crashes or errs beyond it, and must
+//! not reserve while anyone is inside: `permits` caps the callers, `index` is write-locked to reserve. It loads
+//! damaged bytes and crashes later: an image has a checksum of its own. A panic inside ends the process: the
+//! metric and the filter look up with bounds.
 
-use std::cell::Cell;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::cell::{Cell, RefCell};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
+use usearch::{IndexOptions, MetricKind, ScalarKind};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::kernels::Kernels;
-use super::rows::{Probe, Query, Rows, Signed};
+use super::rows::{Query, Rows, Signed};
+use crate::error::{Error, Result};
 
-/// Links of a row on the upper levels, and on the lowest.
-const LINKS: usize = 16;
-const LOWEST_LINKS: usize = 2 * LINKS;
-/// Candidates from which the links of a new row are chosen.
-const EXPANSION: usize = 128;
-const MAX_LEVEL: usize = 15;
-const NONE: u32 = u32::MAX;
-/// Rows whose lowest lists are allocated together.
-const CHUNK: usize = 1024;
-/// Locks over the lists of all rows.
-const STRIPES: usize = 256;
+const CONNECTIVITY: usize = 16;
+const EXPANSION_ADD: usize = 128;
+const FIRST_CAPACITY: usize = 4096;
+/// Stands for the query where usearch has the number of a row.
+const QUERY: u32 = u32::MAX;
+/// Farther than any row is.
+const NOWHERE: f32 = 4.0;
+/// Checksum and number of rows before what usearch saves.
+const HEAD: usize = 16;
 
 /// See the head of this file.
 pub struct Graph {
-    shape: RwLock<Shape>,
+    index: RwLock<usearch::Index>,
     /// Rows 0..rows were offered; those that were dead at the time were left out.
     rows: AtomicUsize,
-    stripes: Vec<Mutex<()>>,
     adding: Mutex<()>,
-}
-
-#[derive(Default)]
-struct Shape {
-    /// Lists of the lowest level, `CHUNK` rows each; NONE ends a list.
-    lowest: Vec<Box<[AtomicU32]>>,
-    /// Lists of the levels from 1 on, one after the other, of the rows that have any.
-    upper: HashMap<u32, Box<[AtomicU32]>>,
-    /// Where a search starts, and on which level.
-    entry: Option<(u32, usize)>,
-}
-
-impl Shape {
-    fn list(&self, row: u32, level: usize) -> &[AtomicU32] {
-        if level == 0 {
-            let (chunk, at) = (row as usize / CHUNK, row as usize % CHUNK);
-            return &self.lowest[chunk][at * LOWEST_LINKS..(at + 1) * LOWEST_LINKS];
-        }
-        self.upper.get(&row).map_or(&[], |lists| lists.get((level - 1) * LINKS..level * LINKS).unwrap_or(&[]))
-    }
-
-    fn links(&self, row: u32, level: usize) -> impl Iterator<Item = u32> {
-        self.list(row, level).iter().map(|link| link.load(Ordering::Acquire)).take_while(|link| *link != NONE)
-    }
-}
-
-/// A row and its similarity in one number that orders as the similarity does; of equal ones the smaller row is
-/// the better.
-type Ranked = u64;
-
-fn ranked(similarity: f32, row: u32) -> Ranked {
-    let bits = similarity.to_bits();
-    let ordered = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
-    u64::from(ordered) << 32 | u64::from(!row)
-}
-
-fn row_of(ranked: Ranked) -> u32 {
-    !(ranked as u32)
-}
-
-/// What a search needs room for; kept by each thread, since making it would cost more than using it.
-#[derive(Default)]
-struct Room {
-    /// One bit a row.
-    seen: Vec<u64>,
-    /// The words of `seen` that are not zero.
-    touched: Vec<u32>,
-    open: BinaryHeap<Ranked>,
-    best: BinaryHeap<Reverse<Ranked>>,
-    fresh: Vec<u32>,
-    cosines: Vec<f32>,
-}
-
-thread_local! {
-    static ROOM: Cell<Option<Box<Room>>> = const { Cell::new(None) };
-}
-
-impl Room {
-    /// Lends this thread's room out, empty. A panic loses it, and the next caller starts with a new one.
-    fn with<T>(rows: usize, work: impl FnOnce(&mut Room) -> T) -> T {
-        let mut room = ROOM.take().unwrap_or_default();
-        if room.seen.len() * 64 < rows {
-            room.seen.resize(rows.div_ceil(64), 0);
-        }
-        let result = work(&mut room);
-        room.clear();
-        ROOM.set(Some(room));
-        result
-    }
-
-    fn clear(&mut self) {
-        for word in self.touched.drain(..) {
-            self.seen[word as usize] = 0;
-        }
-        self.open.clear();
-        self.best.clear();
-    }
-
-    /// Whether the row was not seen before.
-    fn see(&mut self, row: u32) -> bool {
-        let (word, bit) = (row / 64, 1u64 << (row % 64));
-        let Some(seen) = self.seen.get_mut(word as usize) else { return false };
-        if *seen == 0 {
-            self.touched.push(word);
-        }
-        let fresh = *seen & bit == 0;
-        *seen |= bit;
-        fresh
-    }
-}
-
-impl Default for Graph {
-    fn default() -> Self {
-        Graph::new()
-    }
+    permits: Permits,
 }
 
 impl Graph {
-    pub fn new() -> Self {
-        let stripes = (0..STRIPES).map(|_| Mutex::new(())).collect();
-        Graph { shape: RwLock::default(), rows: AtomicUsize::new(0), stripes, adding: Mutex::default() }
+    pub fn new() -> Result<Self> {
+        let graph = Graph::unmeasured()?;
+        graph.measure_by_rows();
+        Ok(graph)
+    }
+
+    fn unmeasured() -> Result<Self> {
+        let options = IndexOptions {
+            dimensions: size_of::<u32>(),
+            metric: MetricKind::IP,
+            quantization: ScalarKind::I8,
+            connectivity: CONNECTIVITY,
+            expansion_add: EXPANSION_ADD,
+            // a search's own `count` is its expansion; this is only the floor
+            expansion_search: 16,
+            multi: false,
+        };
+        let index = usearch::Index::new(&options).map_err(usearch_error)?;
+        let graph = Graph {
+            index: RwLock::new(index),
+            rows: AtomicUsize::new(0),
+            adding: Mutex::new(()),
+            permits: Permits::for_this_machine(),
+        };
+        graph.reserve(FIRST_CAPACITY)?;
+        Ok(graph)
     }
 
     /// Rows 0..rows() were offered to the graph (dead ones were left out).
@@ -148,12 +80,13 @@ impl Graph {
     }
 
     /// Makes room for `rows` rows; the next calls of `add` may be from several threads, each with its own rows.
-    pub fn reserve(&self, rows: usize) {
-        let chunks = rows.div_ceil(CHUNK);
-        if self.shape.read().lowest.len() < chunks {
-            let lists = || (0..CHUNK * LOWEST_LINKS).map(|_| AtomicU32::new(NONE)).collect();
-            self.shape.write().lowest.resize_with(chunks, lists);
+    pub fn reserve(&self, rows: usize) -> Result<()> {
+        if rows > self.index.read().capacity() {
+            let capacity = rows.next_power_of_two();
+            let index = self.index.write();
+            index.reserve_capacity_and_threads(capacity, self.permits.total).map_err(usearch_error)?;
         }
+        Ok(())
     }
 
     /// Says that all rows up to `rows` have been added.
@@ -162,51 +95,16 @@ impl Graph {
     }
 
     /// Links a row that `reserve` made room for and that was not added before.
-    pub fn add(&self, kernels: Kernels, rows: &Rows, row: u32) {
-        let level = level_of(row);
-        let probe = rows.signed(row as usize);
-        if level > 0 {
-            let lists = (0..level * LINKS).map(|_| AtomicU32::new(NONE)).collect();
-            let mut shape = self.shape.write();
-            shape.upper.insert(row, lists);
-            if shape.entry.is_none() {
-                shape.entry = Some((row, level));
-                return;
-            }
-        }
-        let shape = self.shape.read();
-        let Some((entry, top)) = shape.entry else {
-            drop(shape);
-            self.enter(row, level);
-            // another thread may have entered first: then this row is still to be linked
-            return match self.shape.read().entry {
-                Some((entry, _)) if entry == row => {}
-                _ => self.add(kernels, rows, row),
-            };
-        };
-        Room::with(rows.len(), |room| {
-            let mut at = entry;
-            for level in (level + 1..=top).rev() {
-                at = shape.climb(kernels, rows, &probe, at, level, room);
-            }
-            for level in (0..=level.min(top)).rev() {
-                shape.spread(kernels, rows, &probe, at, level, EXPANSION, None, room);
-                let mut found: Vec<Ranked> = room.best.drain().map(|Reverse(near)| near).collect();
-                room.clear();
-                found.sort_unstable_by_key(|near| Reverse(*near));
-                found.retain(|near| row_of(*near) != row);
-                at = found.first().map_or(at, |near| row_of(*near));
-                let chosen = choose(kernels, rows, &found, LINKS);
-                self.link(kernels, rows, &shape, row, &chosen, level);
-            }
-        });
-        drop(shape);
-        if level > top {
-            self.enter(row, level);
-        }
+    pub fn add(&self, kernels: Kernels, rows: &Rows, row: u32) -> Result<()> {
+        let _permit = self.permits.take();
+        let index = self.index.read();
+        Call::new(kernels, rows, None)
+            .during(|| index.add(u64::from(row), &coded(row)))
+            .map_err(usearch_error)
     }
 
     /// About `count` rows nearest to a query among those that `allowed` lets through (None: all), best first.
+    /// `allowed` must not panic: a panic inside usearch ends the process.
     pub fn nearest(
         &self,
         kernels: Kernels,
@@ -214,249 +112,172 @@ impl Graph {
         query: &Query,
         count: usize,
         allowed: Option<&dyn Fn(u32) -> bool>,
-    ) -> Vec<u32> {
-        let shape = self.shape.read();
-        let Some((mut at, top)) = shape.entry else { return Vec::new() };
-        Room::with(rows.len(), |room| {
-            for level in (1..=top).rev() {
-                at = shape.climb(kernels, rows, query, at, level, room);
-            }
-            shape.spread(kernels, rows, query, at, 0, count, allowed, room);
-            let mut found: Vec<Ranked> = room.best.drain().map(|Reverse(near)| near).collect();
-            found.sort_unstable_by_key(|near| Reverse(*near));
-            found.into_iter().map(row_of).collect()
-        })
+    ) -> Result<Vec<u32>> {
+        let _permit = self.permits.take();
+        let index = self.index.read();
+        let found = Call::new(kernels, rows, Some(query)).during(|| match allowed {
+            None => index.search(&coded(QUERY), count),
+            Some(allowed) => index.filtered_search(&coded(QUERY), count, |row| allowed(row as u32)),
+        });
+        let found = found.map_err(usearch_error)?;
+        Ok(found.keys.iter().map(|row| *row as u32).collect())
     }
 
+    /// An estimate: usearch's own figure walks all nodes, and crashes while one is added.
     pub fn bytes(&self) -> usize {
-        let shape = self.shape.read();
-        shape.lowest.len() * CHUNK * LOWEST_LINKS * 4 + shape.upper.len() * (4 * LINKS + 48)
+        let links = 4 * 2 * CONNECTIVITY + 4;
+        let key_and_place = 48;
+        self.rows() * (size_of::<u32>() + links + key_and_place)
     }
 
-    /// All links as a snapshot keeps them: rows, entry and its level, the lowest lists, then of each row with
-    /// upper lists its number, its levels and its links.
-    pub fn image(&self) -> Vec<u32> {
+    /// The graph as a snapshot keeps it: a checksum, the number of rows, what usearch saves.
+    pub fn image(&self) -> Result<Vec<u8>> {
         let _held = self.hold();
-        let shape = self.shape.read();
-        let rows = self.rows();
-        let (entry, top) = shape.entry.unwrap_or((NONE, 0));
-        let mut image = vec![rows as u32, entry, top as u32];
-        let load = |link: &AtomicU32| link.load(Ordering::Acquire);
-        image.extend(shape.lowest.iter().flat_map(|chunk| chunk.iter()).take(rows * LOWEST_LINKS).map(load));
-        let mut upper: Vec<_> = shape.upper.iter().filter(|(row, _)| (**row as usize) < rows).collect();
-        upper.sort_unstable_by_key(|(row, _)| **row);
-        for (row, lists) in upper {
-            image.extend([*row, (lists.len() / LINKS) as u32]);
-            image.extend(lists.iter().map(load));
-        }
-        image
+        let index = self.index.read();
+        let mut image = vec![0; HEAD + index.serialized_length()];
+        index.save_to_buffer(&mut image[HEAD..]).map_err(usearch_error)?;
+        image[8..HEAD].copy_from_slice(&(self.rows() as u64).to_le_bytes());
+        let checksum = xxh3_64(&image[8..]);
+        image[..8].copy_from_slice(&checksum.to_le_bytes());
+        Ok(image)
     }
 
-    /// A graph over the first of `rows` rows from its image; None when the image contradicts itself.
-    pub fn from_image(image: &[u32], rows: usize) -> Option<Self> {
-        let (&[held, entry, top], mut rest) = image.split_first_chunk::<3>()?;
-        let held = held as usize;
-        let lowest = rest.split_off(..held.checked_mul(LOWEST_LINKS)?)?;
-        let sound = |link: &u32| *link == NONE || (*link as usize) < held;
-        if held > rows || !lowest.iter().all(sound) {
+    /// A graph over the first of `rows` rows from its image; None when it is damaged or of other rows.
+    pub fn from_image(image: &[u8], rows: usize) -> Option<Self> {
+        let (checksum, rest) = image.split_first_chunk::<8>()?;
+        let (held, saved) = rest.split_first_chunk::<8>()?;
+        let held = u64::from_le_bytes(*held) as usize;
+        if xxh3_64(rest) != u64::from_le_bytes(*checksum) || held > rows {
             return None;
         }
-        let graph = Graph::new();
-        let mut shape = Shape::default();
-        for lists in lowest.chunks(CHUNK * LOWEST_LINKS) {
-            let mut chunk: Vec<AtomicU32> = lists.iter().map(|link| AtomicU32::new(*link)).collect();
-            chunk.resize_with(CHUNK * LOWEST_LINKS, || AtomicU32::new(NONE));
-            shape.lowest.push(chunk.into());
-        }
-        while let Some((&[row, levels], after)) = rest.split_first_chunk::<2>() {
-            rest = after;
-            if row as usize >= held || !(1..=MAX_LEVEL).contains(&(levels as usize)) {
+        let graph = Graph::unmeasured().ok()?;
+        {
+            let index = graph.index.write();
+            index.load_from_buffer(saved).ok()?;
+            if index.dimensions() != size_of::<u32>() || index.size() > held {
                 return None;
             }
-            let lists = rest.split_off(..levels as usize * LINKS)?;
-            if !lists.iter().all(sound) {
-                return None;
-            }
-            shape.upper.insert(row, lists.iter().map(|link| AtomicU32::new(*link)).collect());
+            // loading shrinks the reservation again
+            let capacity = held.max(FIRST_CAPACITY);
+            index.reserve_capacity_and_threads(capacity, graph.permits.total).ok()?;
         }
-        let levels = shape.upper.get(&entry).map_or(0, |lists| lists.len() / LINKS);
-        shape.entry = match entry {
-            NONE if top == 0 => None,
-            _ if (entry as usize) < held && levels == top as usize => Some((entry, levels)),
-            _ => return None,
-        };
-        if !rest.is_empty() {
-            return None;
-        }
-        *graph.shape.write() = shape;
+        graph.measure_by_rows(); // after loading, which sets the metric that the file names
         graph.publish(held);
         Some(graph)
     }
 
-    /// Makes a row the entry if it reaches higher than the present one.
-    fn enter(&self, row: u32, level: usize) {
-        let mut shape = self.shape.write();
-        if shape.entry.is_none_or(|(_, top)| level > top) {
-            shape.entry = Some((row, level));
-        }
-    }
-
-    fn stripe(&self, row: u32) -> &Mutex<()> {
-        &self.stripes[row as usize % STRIPES]
-    }
-
-    /// Links a row with those chosen, both ways.
-    fn link(&self, kernels: Kernels, rows: &Rows, shape: &Shape, row: u32, chosen: &[u32], level: usize) {
-        {
-            let _held = self.stripe(row).lock();
-            // Rows that are added at the same time may have linked themselves to this one already.
-            let list = shape.list(row, level);
-            let mut all: Vec<u32> = shape.links(row, level).collect();
-            all.extend(chosen.iter().filter(|link| !all.contains(link)).copied().collect::<Vec<_>>());
-            write(list, &all[..all.len().min(list.len())]);
-        }
-        for near in chosen {
-            let _held = self.stripe(*near).lock();
-            let list = shape.list(*near, level);
-            let mut all: Vec<u32> = shape.links(*near, level).collect();
-            if all.contains(&row) {
-                continue;
-            }
-            if let Some(free) = list.get(all.len()) {
-                free.store(row, Ordering::Release);
-                continue;
-            }
-            all.push(row);
-            let probe = rows.signed(*near as usize);
-            let mut cosines = Vec::with_capacity(all.len());
-            rows.near(kernels, &probe, &all, &mut cosines);
-            let mut found: Vec<Ranked> =
-                all.iter().zip(cosines).map(|(row, cosine)| ranked(cosine, *row)).collect();
-            found.sort_unstable_by_key(|near| Reverse(*near));
-            write(list, &choose(kernels, rows, &found, list.len()));
-        }
+    fn measure_by_rows(&self) {
+        self.index.write().change_metric::<i8>(Box::new(distance));
     }
 }
 
-impl Shape {
-    /// The row nearest to the probe that is reached by going from better to better.
-    fn climb<P: Probe>(
-        &self,
-        kernels: Kernels,
-        rows: &Rows,
-        probe: &P,
-        from: u32,
-        level: usize,
-        room: &mut Room,
-    ) -> u32 {
-        room.cosines.clear();
-        rows.near(kernels, probe, &[from], &mut room.cosines);
-        let mut best = ranked(room.cosines[0], from);
-        loop {
-            room.fresh.clear();
-            room.fresh.extend(self.links(row_of(best), level));
-            room.fresh.iter().for_each(|row| rows.prefetch(*row as usize));
-            room.cosines.clear();
-            rows.near(kernels, probe, &room.fresh, &mut room.cosines);
-            let each = room.fresh.iter().zip(&room.cosines).map(|(row, cosine)| ranked(*cosine, *row));
-            match each.max() {
-                Some(better) if better > best => best = better,
-                _ => return row_of(best),
-            }
-        }
+fn usearch_error(error: impl std::fmt::Display) -> Error {
+    Error::Internal(format!("vector graph: {error}"))
+}
+
+fn coded(row: u32) -> [i8; 4] {
+    row.to_le_bytes().map(|byte| byte as i8)
+}
+
+/// What this thread's call into usearch measures with.
+struct Call<'a> {
+    kernels: Kernels,
+    rows: &'a Rows,
+    query: Option<&'a Query>,
+    /// The row that others were compared with last: usearch compares one with many.
+    probe: RefCell<Option<(u32, Signed)>>,
+}
+
+thread_local! {
+    static CALL: Cell<*const Call<'static>> = const { Cell::new(ptr::null()) };
+}
+
+impl<'a> Call<'a> {
+    fn new(kernels: Kernels, rows: &'a Rows, query: Option<&'a Query>) -> Self {
+        Call { kernels, rows, query, probe: RefCell::new(None) }
     }
 
-    /// Leaves in `room.best` the `count` nearest rows met on the way from `from`, until no open row is nearer
-    /// than the farthest of them.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the loop at the heart of every search and every insertion"
-    )]
-    fn spread<P: Probe>(
-        &self,
-        kernels: Kernels,
-        rows: &Rows,
-        probe: &P,
-        from: u32,
-        level: usize,
-        count: usize,
-        allowed: Option<&dyn Fn(u32) -> bool>,
-        room: &mut Room,
-    ) {
-        room.see(from);
-        room.fresh.clear();
-        room.fresh.push(from);
-        loop {
-            room.cosines.clear();
-            rows.near(kernels, probe, &room.fresh, &mut room.cosines);
-            for (row, cosine) in room.fresh.iter().zip(&room.cosines) {
-                let near = ranked(*cosine, *row);
-                let full = room.best.len() >= count;
-                if full && room.best.peek().is_some_and(|worst| near < worst.0) {
-                    continue;
-                }
-                room.open.push(near);
-                if allowed.is_none_or(|allowed| allowed(*row)) {
-                    if full {
-                        room.best.pop();
+    /// Calls usearch, whose metric finds this call as long as that lasts.
+    fn during<T>(&self, ask: impl FnOnce() -> T) -> T {
+        struct Over;
+        impl Drop for Over {
+            fn drop(&mut self) {
+                CALL.set(ptr::null());
+            }
+        }
+        let _over = Over;
+        CALL.set(ptr::from_ref(self).cast());
+        ask()
+    }
+
+    fn cosine(&self, a: u32, b: u32) -> Option<f32> {
+        let there = |row: u32| (row as usize) < self.rows.len();
+        match (a, b) {
+            (QUERY, row) | (row, QUERY) if there(row) => {
+                Some(self.rows.near_one(self.kernels, self.query?, row as usize))
+            }
+            (a, b) if there(a) && there(b) => {
+                let mut probe = self.probe.borrow_mut();
+                let other = match &*probe {
+                    Some((row, _)) if *row == a => b,
+                    Some((row, _)) if *row == b => a,
+                    _ => {
+                        *probe = Some((a, self.rows.signed(a as usize)));
+                        b
                     }
-                    room.best.push(Reverse(near));
-                }
+                };
+                let (_, signed) = probe.as_ref()?;
+                Some(self.rows.near_one(self.kernels, signed, other as usize))
             }
-            loop {
-                let Some(next) = room.open.pop() else { return };
-                if room.best.len() >= count && room.best.peek().is_some_and(|worst| next < worst.0) {
-                    return;
-                }
-                let mut fresh = std::mem::take(&mut room.fresh);
-                fresh.clear();
-                fresh.extend(self.links(row_of(next), level).filter(|row| room.see(*row)));
-                room.fresh = fresh;
-                if !room.fresh.is_empty() {
-                    break;
-                }
-            }
-            room.fresh.iter().for_each(|row| rows.prefetch(*row as usize));
+            _ => None,
         }
     }
 }
 
-/// At most `limit` of the candidates (best first) as links: each nearer to the base than to any link before it,
-/// so that the links point into different directions.
-fn choose(kernels: Kernels, rows: &Rows, candidates: &[Ranked], limit: usize) -> Vec<u32> {
-    let mut chosen = Vec::with_capacity(limit);
-    let mut left: Vec<(u32, Ranked)> = candidates.iter().map(|near| (row_of(*near), *near)).collect();
-    let (mut ids, mut cosines) = (Vec::new(), Vec::new());
-    while let Some(&(next, _)) = left.first()
-        && chosen.len() < limit
-    {
-        chosen.push(next);
-        left.remove(0);
-        if chosen.len() == limit {
-            break;
+/// The metric that usearch calls, in the thread that called usearch.
+fn distance(a: *const i8, b: *const i8) -> f32 {
+    let call = CALL.get();
+    if call.is_null() {
+        return NOWHERE;
+    }
+    // SAFETY: `Call::during` is still on this thread's stack: it takes the pointer back before it returns.
+    // usearch passes pointers to vectors of the size this index was made for, four bytes.
+    let (call, a, b) =
+        unsafe { (&*call, a.cast::<u32>().read_unaligned(), b.cast::<u32>().read_unaligned()) };
+    call.cosine(u32::from_le(a), u32::from_le(b)).map_or(NOWHERE, |cosine| 1.0 - cosine)
+}
+
+/// A counting semaphore.
+struct Permits {
+    total: usize,
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl Permits {
+    fn for_this_machine() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, |n| n.get());
+        let total = (2 * cores).max(4);
+        Permits { total, free: Mutex::new(total), freed: Condvar::new() }
+    }
+
+    fn take(&self) -> Permit<'_> {
+        let mut free = self.free.lock();
+        while *free == 0 {
+            self.freed.wait(&mut free);
         }
-        let probe: Signed = rows.signed(next as usize);
-        ids.clear();
-        ids.extend(left.iter().map(|(row, _)| *row));
-        cosines.clear();
-        rows.near(kernels, &probe, &ids, &mut cosines);
-        let mut each = cosines.iter();
-        left.retain(|(row, near)| each.next().is_some_and(|cosine| ranked(*cosine, *row) < *near));
-    }
-    chosen
-}
-
-/// Overwrites a list. A search that reads meanwhile sees links of before or after.
-fn write(list: &[AtomicU32], links: &[u32]) {
-    for (place, link) in list.iter().zip(links.iter().copied().chain(std::iter::repeat(NONE))) {
-        place.store(link, Ordering::Release);
+        *free -= 1;
+        Permit(self)
     }
 }
 
-/// One row in `LINKS` on each next level, by a hash of its number: the same graph for the same order.
-fn level_of(row: u32) -> usize {
-    let hash = xxhash_rust::xxh3::xxh3_64(&row.to_le_bytes());
-    (hash.trailing_zeros() as usize / LINKS.trailing_zeros() as usize).min(MAX_LEVEL)
+struct Permit<'a>(&'a Permits);
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock() += 1;
+        self.0.freed.notify_one();
+    }
 }
 
 #[cfg(test)]
@@ -466,7 +287,7 @@ mod tests {
 
     fn rows(count: usize, dimension: usize) -> Rows {
         let mut rows = Rows::new(dimension);
-        let mut state = 88_172_645_463_325_252u64;
+        let mut state = 1u64;
         for _ in 0..count {
             let mut vector: Vec<f32> = (0..dimension)
                 .map(|_| {
@@ -483,14 +304,14 @@ mod tests {
     }
 
     fn graph(rows: &Rows, threads: usize) -> Graph {
-        let graph = Graph::new();
-        graph.reserve(rows.len());
+        let graph = Graph::new().unwrap();
+        graph.reserve(rows.len()).unwrap();
         std::thread::scope(|scope| {
             for first in 0..threads {
                 let graph = &graph;
                 scope.spawn(move || {
                     for row in (first..rows.len()).step_by(threads) {
-                        graph.add(Kernels::here(), rows, row as u32);
+                        graph.add(Kernels::here(), rows, row as u32).unwrap();
                     }
                 });
             }
@@ -510,7 +331,7 @@ mod tests {
             rows.near(kernels, &query, &all, &mut cosines);
             let mut exact: Vec<(u32, f32)> = all.iter().copied().zip(cosines).collect();
             exact.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
-            let near = graph.nearest(kernels, rows, &query, 64, allowed);
+            let near = graph.nearest(kernels, rows, &query, 64, allowed).unwrap();
             assert!(near.iter().all(|row| allowed.is_none_or(|allowed| allowed(*row))));
             found += exact[..10].iter().filter(|(row, _)| near.contains(row)).count();
         }
@@ -519,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_graph_built_by_one_or_many_threads_finds_the_nearest() {
-        let rows = rows(4_000, 16);
+        let rows = rows(4_500, 16); // more than it has room for at first
         for threads in [1, 4] {
             let graph = graph(&rows, threads);
             let even = |row: u32| row.is_multiple_of(2);
@@ -532,31 +353,60 @@ mod tests {
     fn an_image_brings_the_graph_back_and_a_damaged_one_is_refused() {
         let rows = rows(1_500, 16);
         let graph = graph(&rows, 1);
-        let image = graph.image();
+        let image = graph.image().unwrap();
         let again = Graph::from_image(&image, rows.len()).unwrap();
         let query = Query::new(&rows.plain(7));
-        let near = |graph: &Graph| graph.nearest(Kernels::here(), &rows, &query, 20, None);
+        let near = |graph: &Graph| graph.nearest(Kernels::here(), &rows, &query, 20, None).unwrap();
         assert_eq!(near(&again), near(&graph));
-        assert_eq!(again.image(), image);
+        assert_eq!(again.rows(), 1_500);
+        assert!(recall(&rows, &again, None) > 0.98);
         assert!(Graph::from_image(&image, 1_499).is_none());
-        for cut in [0, 2, 3, 100, image.len() - 1] {
+        for cut in [0, 8, 15, 16, 100, image.len() - 1] {
             assert!(Graph::from_image(&image[..cut], rows.len()).is_none(), "cut at {cut}");
         }
-        for at in [1, 2, 3, 50, image.len() - 1] {
+        for at in [0, 9, 17, 50, image.len() - 1] {
             let mut damaged = image.clone();
-            damaged[at] = 1_500;
+            damaged[at] ^= 1;
             assert!(Graph::from_image(&damaged, rows.len()).is_none(), "damaged at {at}");
         }
-        assert!(Graph::from_image(&Graph::new().image(), 0).is_some());
+        assert!(Graph::from_image(&Graph::new().unwrap().image().unwrap(), 0).is_some());
     }
 
     #[test]
-    fn the_order_of_similarities_is_that_of_their_ranks() {
-        let sorted = [-1.0f32, -0.5, -0.0, 0.0, 1e-20, 0.25, 1.0];
-        for pair in sorted.windows(2) {
-            assert!(ranked(pair[0], 5) <= ranked(pair[1], 5), "{pair:?}");
-        }
-        assert!(ranked(0.5, 1) > ranked(0.5, 2));
-        assert_eq!(row_of(ranked(-0.3, 77)), 77);
+    fn more_callers_than_permits_wait_their_turn() {
+        let rows = rows(9_000, 8);
+        let graph = Graph::new().unwrap();
+        std::thread::scope(|scope| {
+            for i in 0..64 {
+                let (graph, rows) = (&graph, &rows);
+                scope.spawn(move || {
+                    let query = Query::new(&rows.plain(i));
+                    for _ in 0..20 {
+                        graph.nearest(Kernels::here(), rows, &query, 5, None).unwrap();
+                    }
+                });
+            }
+            // grows past its first capacity while they search
+            for row in 0..9_000 {
+                graph.reserve(row + 1).unwrap();
+                graph.add(Kernels::here(), &rows, row as u32).unwrap();
+            }
+        });
+        assert_eq!(*graph.permits.free.lock(), graph.permits.total);
+        let query = Query::new(&rows.plain(8_999));
+        let near = graph.nearest(Kernels::here(), &rows, &query, 20, None).unwrap();
+        assert_eq!(near[0], 8_999);
+    }
+
+    #[test]
+    fn a_row_that_is_not_there_is_far_from_everything() {
+        let rows = rows(10, 16);
+        let query = Query::new(&rows.plain(3));
+        let call = Call::new(Kernels::here(), &rows, Some(&query));
+        let far = |a: u32, b: u32| call.during(|| distance(coded(a).as_ptr(), coded(b).as_ptr()));
+        assert!(far(QUERY, 3) < 0.01 && far(3, QUERY) < 0.01 && far(3, 3) < 0.01);
+        assert!((far(2, 5) - far(5, 2)).abs() < 0.02);
+        assert_eq!([far(QUERY, 10), far(10, 3), far(QUERY, QUERY)], [NOWHERE; 3]);
+        assert_eq!(distance(coded(1).as_ptr(), coded(2).as_ptr()), NOWHERE);
     }
 }

@@ -10,7 +10,7 @@ pub const LANE: usize = 64;
 /// Longest piece of a row whose exact products fit 32 bits: 256 · 127 · 32,512 < 2³¹.
 const WIDE_PIECE: usize = 256;
 
-/// Row-major: sixteen rows by one query, four by one, four by four, two by eight; the rest is not used.
+/// Row-major: one row by one query, sixteen rows by one, four by one, four by four, two by eight; the rest is not used.
 pub type Sums = [i32; 16];
 
 type Tile<const R: usize, const Q: usize> = fn(&[&[u8]; R], &[&[i8]; Q]) -> Sums;
@@ -19,6 +19,7 @@ type Tile<const R: usize, const Q: usize> = fn(&[&[u8]; R], &[&[i8]; Q]) -> Sums
 #[derive(Clone, Copy)]
 pub struct Kernels {
     pub name: &'static str,
+    pub one: Tile<1, 1>,
     pub sixteen: Tile<16, 1>,
     pub four: Tile<4, 1>,
     pub four_by_four: Tile<4, 4>,
@@ -49,6 +50,7 @@ impl Kernels {
 
 pub const PORTABLE: Kernels = Kernels {
     name: "portable",
+    one: portable,
     sixteen: portable,
     four: portable,
     four_by_four: portable,
@@ -122,6 +124,7 @@ mod x86 {
     // the tests skip what the machine lacks.
     pub const VNNI: Kernels = Kernels {
         name: "avx512-vnni",
+        one: |row, query| unsafe { vnni(row, query) },
         sixteen: |rows, query| unsafe { vnni(rows, query) },
         four: |rows, query| unsafe { vnni(rows, query) },
         four_by_four: |rows, queries| unsafe { vnni(rows, queries) },
@@ -131,6 +134,7 @@ mod x86 {
 
     pub const AVX2: Kernels = Kernels {
         name: "avx2",
+        one: |row, query| unsafe { avx2(row, query) },
         sixteen: |rows, query| unsafe { avx2(rows, query) },
         four: |rows, query| unsafe { avx2(rows, query) },
         four_by_four: |rows, queries| unsafe { avx2(rows, queries) },
@@ -225,6 +229,7 @@ mod neon {
     // SAFETY, of every call below: `Kernels::here` hands these out only where NEON was detected.
     pub const NEON: Kernels = Kernels {
         name: "neon",
+        one: |row, query| unsafe { neon(row, query) },
         sixteen: |rows, query| unsafe { neon(rows, query) },
         four: |rows, query| unsafe { neon(rows, query) },
         four_by_four: |rows, queries| unsafe { neon(rows, queries) },

@@ -10,6 +10,8 @@ mod rows;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::error::Result;
+
 pub use graph::Graph;
 pub use kernels::Kernels;
 pub use rows::{BLOCK, Query, Rows};
@@ -228,8 +230,11 @@ impl Vectors {
         query: &Query,
         count: usize,
         allowed: Option<&dyn Fn(u32) -> bool>,
-    ) -> Vec<u32> {
-        let of_row = |row: u32| allowed.is_none_or(|allowed| allowed(self.row_slot[row as usize]));
+    ) -> Result<Vec<u32>> {
+        let of_row = |row: u32| {
+            let slot = self.row_slot.get(row as usize);
+            slot.is_some_and(|slot| allowed.is_none_or(|allowed| allowed(*slot)))
+        };
         let filter: Option<&dyn Fn(u32) -> bool> = if allowed.is_some() { Some(&of_row) } else { None };
         graph.nearest(self.kernels, &self.rows, query, count, filter)
     }

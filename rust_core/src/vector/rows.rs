@@ -250,6 +250,12 @@ impl Rows {
         }
     }
 
+    /// The cosine of a probe and one row, by the high bytes.
+    pub fn near_one<P: Probe>(&self, kernels: Kernels, probe: &P, row: usize) -> f32 {
+        let sums = (kernels.one)(&[self.high_of(row)], &[probe.high()]);
+        self.scaled(row as u32, sums[0] - probe.bias(), probe.unit())
+    }
+
     /// The cosines of up to `BLOCK` queries and each of `rows` by the high bytes, in one pass over the rows.
     pub fn near_block(&self, kernels: Kernels, queries: &[&Query], rows: &[u32]) -> Vec<Vec<f32>> {
         let mut cosines: Vec<Vec<f32>> = queries.iter().map(|_| Vec::with_capacity(rows.len())).collect();
