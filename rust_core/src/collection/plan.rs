@@ -84,9 +84,10 @@ impl Plan {
 
 fn graph_count(size: Size) -> usize {
     let effort = match size.allowed as f64 / size.memories.max(1) as f64 {
-        selectivity if selectivity >= 0.9 && size.rows > 200_000 => 256,
-        selectivity if selectivity >= 0.2 => 96,
-        _ => 48,
+        // questions lie far from the texts they ask about: a graph needs more effort for them than for copies
+        selectivity if selectivity >= 0.9 && size.rows > 200_000 => 384,
+        selectivity if selectivity >= 0.2 => 256,
+        _ => 128,
     };
     effort.max(4 * size.wanted)
 }
@@ -107,10 +108,10 @@ mod tests {
         assert_eq!(choose(8, 1_000_000, 1_000_000, 8), Plan::All);
         assert_eq!(choose(30_000, 30_000, 30_000, 8), Plan::Scan);
         assert_eq!(choose(45_000, 1_000_000, 1_000_000, 8), Plan::Scan);
-        assert_eq!(choose(46_000, 1_000_000, 1_000_000, 8), Plan::Graph { count: 48 });
-        assert_eq!(choose(300_000, 1_000_000, 1_000_000, 8), Plan::Graph { count: 96 });
-        assert_eq!(choose(1_000_000, 1_000_000, 1_000_000, 8), Plan::Graph { count: 256 });
-        assert_eq!(choose(100_000, 100_000, 100_000, 8), Plan::Graph { count: 96 });
+        assert_eq!(choose(46_000, 1_000_000, 1_000_000, 8), Plan::Graph { count: 128 });
+        assert_eq!(choose(300_000, 1_000_000, 1_000_000, 8), Plan::Graph { count: 256 });
+        assert_eq!(choose(1_000_000, 1_000_000, 1_000_000, 8), Plan::Graph { count: 384 });
+        assert_eq!(choose(100_000, 100_000, 100_000, 8), Plan::Graph { count: 256 });
         assert_eq!(choose(100_000, 100_000, 100_000, 100), Plan::Graph { count: 400 });
     }
 
