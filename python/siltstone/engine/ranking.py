@@ -109,7 +109,7 @@ class Ranking:
         first `top_k` do."""
         hits = answer.output.hits
         first = self._nearness(answer, hits[:top_k])
-        return self._nearness(answer, hits) if (first >= 0).any() else None
+        return self._nearness(answer, hits) if first.max(initial=-1.0) >= 0 else None
 
     def _nearness(self, answer: Answer, hits: Sequence[rust_core.CoreHit]) -> Matrix:
         """As for a write: vector by vector, and the least of them; one that has more vectors says more."""
@@ -125,14 +125,18 @@ class Ranking:
             if count > _MOST_VECTORS:
                 continue
             numbers = np.frombuffer(b"".join([packed[i] for i in places]), dtype="<f4")
-            stack = numbers.reshape(len(places), count, dimension).transpose(1, 0, 2)
-            least = (stack @ stack.transpose(0, 2, 1)).min(axis=0)
+            if count == 1:
+                rows = numbers.reshape(len(places), dimension)
+                least = rows @ rows.T
+            else:
+                stack = numbers.reshape(len(places), count, dimension).transpose(1, 0, 2)
+                least = (stack @ stack.transpose(0, 2, 1)).min(axis=0)
             least -= np.float32(self._near_cosine(answer.searched[hits[places[0]].collection]))
             if len(places) == len(hits):
                 near = least
             else:
                 near[np.ix_(places, places)] = least
-        np.fill_diagonal(near, -1.0)
+        near.flat[:: len(hits) + 1] = -1.0  # none is compared with itself
         return near
 
     def _near_cosine(self, namespace: NamespaceRecord) -> float:
