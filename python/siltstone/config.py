@@ -150,7 +150,10 @@ def _targets(value: object) -> tuple[tuple[str, str], ...]:
 def _interval(value: object) -> float:
     """Seconds, from a number of them or text such as 24h."""
     if isinstance(value, str) and not re.fullmatch(r"[0-9.]+", value):
-        value = parse_duration(value, "interval").total_seconds()
+        try:
+            value = parse_duration(value, "backup_every").total_seconds()
+        except InvalidArgumentError:
+            raise ValueError('expected a time such as "24h", "7d" or "90m"') from None
     seconds = _number(366 * 86_400)(value)
     if 0 < seconds < 60:
         raise ValueError("expected 0, or at least a minute")
@@ -353,7 +356,9 @@ class Settings:
     namespace: str = _setting("default", _text, "namespace of commands that are given none")
     token: str = _setting("", _text, "access token sent with each call", secret=True)
     lang: str = _setting(
-        "", _one_of(*LANGUAGES), "language of the command line: en or zh; LC_ALL, LANG decide"
+        "",
+        _one_of(*LANGUAGES),
+        "language of what commands answer: en or zh; LC_ALL, LANG decide; help and errors are English",
     )
 
 

@@ -267,3 +267,13 @@ def test_a_token_that_was_revoked_in_a_second_life_stays_revoked_in_a_third(
     mem.close()
     restore(tmp_path / "data", target, choose(target, first.name), replace=True)
     assert open_at().engine.tokens.find(token.secret) is None
+
+
+def test_where_there_is_no_backup_the_error_says_so_and_what_to_name(tmp_path: Path) -> None:
+    with pytest.raises(siltstone.NotFoundError) as caught:
+        choose(Folder(tmp_path / "nowhere"))
+    assert caught.value.message == (
+        f"backup: no backup at {tmp_path / 'nowhere'}; name the folder or URL that backups were written to"
+    )
+    with pytest.raises(siltstone.NotFoundError, match=r"^backup: no backup 'x' at "):
+        choose(Folder(tmp_path / "nowhere"), "x")

@@ -113,6 +113,8 @@ def test_every_setting_can_come_from_each_source(tmp_path: Path, name: str) -> N
         ("embedding_background", "1.5"),
         ("allowed_hosts", [1]),
         ("namespace", 7),
+        ("backup_every", "3x"),
+        ("backup_every", "59s"),
     ],
 )
 def test_a_bad_value_names_setting_source_value_and_remedy(name: str, value: Any) -> None:

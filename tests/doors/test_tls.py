@@ -312,6 +312,9 @@ def test_the_command_line_makes_the_first_token_and_serves_with_tls(
         assert process.stdout is not None
         where = json.loads(process.stdout.readline())
         client = ("--address", where["address"], "--tls-ca", str(authority.ca), "--json")
+        plain = run("stats", "--address", where["address"], environment=environment)
+        assert plain.returncode == 1
+        assert "--tls-ca" in plain.stderr
         refused = run("stats", *client, environment=environment)
         assert refused.returncode == 1
         assert json.loads(refused.stderr)["error"]["reason"] == "TOKEN_REQUIRED"

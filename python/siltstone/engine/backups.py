@@ -68,8 +68,7 @@ class BackupKeeper:
         if location is None:
             known = ", ".join(self._locations) or "none"
             raise NotFoundError(
-                f"target: the server's configuration has no backup target {name!r}; it has {known} "
-                "(backup_targets)",
+                f"target: the server's configuration has no backup target {name!r}; backup_targets names {known}",
                 reason="TARGET_NOT_FOUND",
                 field="target",
             )

@@ -82,8 +82,10 @@ def choose(target: Target, name: str = "") -> Manifest:
         )
     elif made:
         return made[-1]
+    wanted = f"backup {name!r}" if name else "backup"
+    there = f"the newest there are {names}" if made else "name the folder or URL that backups were written to"
     raise NotFoundError(
-        f"backup: no backup {name!r} at {target.location}; the newest there are {names}",
+        f"backup: no {wanted} at {target.location}; {there}",
         reason="BACKUP_NOT_FOUND",
         field="backup",
     )

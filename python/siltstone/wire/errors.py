@@ -69,9 +69,11 @@ def said_by_server(details: bytes | None) -> bool:
 
 
 def connection_lost(address: str, detail: str) -> UnavailableError:
+    # What a server with TLS does to a caller without it.
+    tls = "; if it has TLS, say by which authority it is known (--tls-ca)" if "closed" in detail else ""
     return UnavailableError(
         f"no Siltstone server answers at {address} ({detail}); start one with `siltstone serve --address "
-        f"{address}`, or name another address",
+        f"{address}`, or name another address{tls}",
         reason="CONNECTION_FAILED",
     )
 
