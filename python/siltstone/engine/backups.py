@@ -68,7 +68,8 @@ class BackupKeeper:
         if location is None:
             known = ", ".join(self._locations) or "none"
             raise NotFoundError(
-                f"target: the server's configuration has no backup target {name!r}; backup_targets names {known}",
+                f"target: the server's configuration has no backup target {name!r}; backup_targets names "
+                f"{known}",
                 reason="TARGET_NOT_FOUND",
                 field="target",
             )
