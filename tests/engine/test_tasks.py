@@ -203,3 +203,11 @@ def test_a_task_finished_twice_alike_gives_its_job_again_and_otherwise_is_refuse
     with pytest.raises(siltstone.FailedPreconditionError, match="finished as SUCCESS") as caught:
         mem.finish_task(task.id, "FAILURE")
     assert caught.value.reason == "TASK_FINISHED"
+
+
+@pytest.mark.parametrize("name", ["", "  ", "键" * 2000])
+def test_a_variable_needs_a_name_of_ordinary_length(mem: Local, name: str) -> None:
+    task = mem.start_task("清理磁盘", namespace="team/a")
+    with pytest.raises(siltstone.InvalidArgumentError, match=r"variables key: (is blank|6000 bytes)"):
+        mem.update_task(task.id, variables={"路径": "/var", name: "x"})
+    assert mem.get_task(task.id).variables == {}

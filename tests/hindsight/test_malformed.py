@@ -27,7 +27,7 @@ DEEP = json.loads("[" * 200 + "]" * 200)
         ("[" * 100_000, "nested too deeply"),
         ('{"messages": [{"role": "user", "content": NaN}]}', "NaN is not a JSON value"),
         ({"messages": []}, "nothing readable"),
-        ({"messages": [{"content": "x"}]}, "messages[0].role: 'None' is none of"),
+        ({"messages": [{"content": "x"}]}, "messages[0].role: is missing; give one of"),
         ({"messages": ["x"]}, "messages[0]: expected an object, got str"),
         ({"messages": [{"role": "user", "content": 7}]}, "messages[0].content: expected text or a list"),
         (
@@ -200,3 +200,8 @@ def test_huge_texts_are_looked_at_within_seconds(run_of, piece):
     )
     lessons = look_back(trajectory)
     assert all(len(lesson.lesson.solution) < 3_000 for lesson in lessons)
+
+
+def test_a_message_without_a_role_is_told_the_roles_there_are() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"messages\[1\]\.role: is missing; give one of system"):
+        read_trajectory([{"role": "user", "content": "修好构建"}, {"role": None, "content": "好"}])

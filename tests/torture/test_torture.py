@@ -32,7 +32,7 @@ from .rig import (
     wait_for_jobs,
 )
 
-KILLS = int(os.environ.get("SILTSTONE_TORTURE", "0")) or 20
+KILLS = int(os.environ.get("SILTSTONE_TORTURE", "0")) or 30
 CLIENTS = 4
 LONGEST_S = 0.7  # that clients call before the kill
 BACK_S = 86_400.0 * 400

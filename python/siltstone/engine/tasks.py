@@ -77,6 +77,8 @@ class Tasks(LookingBack):
         check_mask(request.update_mask, _UPDATABLE)
         changes = {field: getattr(request.task, field) for field in request.update_mask}
         check_size(str(changes), self.settings, "task")
+        for name in changes.get("variables", ()):
+            check_label(name, "variables key")
 
         def operation(writer: Writer) -> Task:
             old = _running(writer, id)

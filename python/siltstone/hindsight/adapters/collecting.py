@@ -88,6 +88,8 @@ def time_of(value: Any) -> datetime | None:
 def role_of(name: Any, roles: Mapping[str, Role], where: str) -> Role:
     """The role of that name, in capitals or not."""
     role = roles.get(name.casefold()) if isinstance(name, str) else None
+    if name is None:
+        raise invalid(where, f"is missing; give one of {', '.join(roles)}")
     if role is None:
         raise invalid(where, f"{str(name)[:40]!r} is none of {', '.join(roles)}")
     return role
