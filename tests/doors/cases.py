@@ -60,9 +60,7 @@ LOG_STATE = """# Goal
 # Open, by the log
 - still failing: run_command: curl http://api:3000
 # Last error
-1. run_command: curl http://api:3000 → curl: (7) Failed to connect to api port 3000: Connection refused
-# Latest of 1 steps
-run_command: curl http://api:3000"""
+1. run_command: curl http://api:3000 → curl: (7) Failed to connect to api port 3000: Connection refused"""
 
 # A browser's log as MCP calls it, told by Anthropic's messages.
 BROWSED = [

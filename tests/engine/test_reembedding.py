@@ -1,5 +1,6 @@
 """Namespaces move to another embedding model behind the calls, and no search mixes two."""
 
+import random
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -191,10 +192,14 @@ def test_writes_and_searches_all_along_find_what_they_should(open_at: Open, turn
 
     def work(number: int) -> None:
         try:
-            for i in range(100_000):
+            draw = random.Random(number)
+            for i in range(300):
                 if stop.is_set():
                     return
-                text = f"线程 {number} 的第 {i} 句：编号 {number * 100_000 + i}"
+                # words of its own: hashed into few numbers, one that differs is soon that of another text
+                text = f"线程 {number} 的第 {i} 句：" + " ".join(
+                    f"{draw.getrandbits(40):x}" for _ in range(8)
+                )
                 id = mem.write(text, on_duplicate="KEEP").memory.id
                 written.append(id)
                 finds(mem, [id, ids[i % len(ids)]], every=1)
@@ -294,3 +299,22 @@ def test_whoever_waits_for_a_move_is_let_go_when_it_went_away_or_the_move_fails(
     monkeypatch.setattr(turned, "_turn", None)
     turned.go_on.set()
     assert mem.engine.reembed_memories(waiting, Call()).namespaces_remaining == 1
+
+
+def test_what_is_written_just_before_the_index_is_made_is_in_it(
+    open_at: Open, turned: Turned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mem = open_at()
+    fill(mem)
+    prepare = mem.engine.collections.prepare
+    late: list[str] = []
+
+    def write_first(*given: Any) -> None:
+        if not late:
+            late.append(mem.write("做索引之前最后写下的一句", on_duplicate="KEEP").memory.id)
+        prepare(*given)
+
+    monkeypatch.setattr(mem.engine.collections, "prepare", write_first)
+    mem.reembed("turned", wait=True)
+    finds(mem, late, every=1)
+    assert mem.check().problems == []

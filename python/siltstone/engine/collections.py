@@ -157,15 +157,18 @@ class Collections:
         """Of the vectors that are searched. Who embedded for another has asked in vain."""
         return self._generations.get(number, 0)
 
-    def prepare(self, namespace: NamespaceRecord) -> None:
-        """Make the index of the model that the namespace is being moved to, beside the one that serves."""
+    def prepare(self, namespace: NamespaceRecord, seq: int) -> None:
+        """Make the index of the model that the namespace is being moved to, beside the one that serves.
+
+        `seq`: a commit at which no memory lacked its vectors. Those written since may lack them still, so
+        what came after it is applied again when the index is taken over.
+        """
         assert self._store is not None
         number = namespace.number
         _clear(self._directory / _NEXT, number)
         index = Index(str(self._directory / _NEXT))
         index.create(number, namespace.next_dimension, _BELOW_ALL_COMMITS)
         with self._store.read() as reader:
-            seq = reader.seq
             for i, chunk in enumerate(_chunks(reader.scan_next_records(number), _CHUNK), start=1):
                 index.apply(number, _BELOW_ALL_COMMITS + i, chunk, [])
         index.apply(number, seq, [], [])

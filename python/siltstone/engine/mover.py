@@ -132,7 +132,7 @@ class Mover:
             seq = self._embed_all(record)
             if seq is None:
                 return not self._stop.is_set()
-            self._collections.prepare(record)
+            self._collections.prepare(record, seq)
             switch = partial(_switch, record=record, seq=seq)
             while not self._stop.is_set():
                 missing = self._store.commit(switch)
