@@ -76,7 +76,7 @@ impl Plan {
             allowed if allowed <= limits.scan_allowed => Plan::Scan,
             allowed if allowed as f64 <= 45.0 * (size.rows as f64).sqrt() => Plan::Scan,
             // a graph search costs about as much a row asked for as 45 rows scanned
-            allowed if allowed <= 45 * count as u64 && count > 128 => Plan::Scan,
+            allowed if allowed <= 45 * count as u64 && count > 384 => Plan::Scan,
             _ => Plan::Graph { count },
         }
     }
