@@ -12,16 +12,15 @@ import platform
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-import lmdb
 import numpy as np
 import siltstone
 from siltstone.config import Settings
 from usearch.index import Index, MetricKind, ScalarKind
+from writes import TABLES, in_threads, write_raw
 
 DIMENSION = 384
 TOPICS = """api cache client cluster config container cookie deploy disk docker error gateway host index job
@@ -40,19 +39,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory)
         with siltstone.open(path / "data", settings=Settings(embedding_model="hashing")) as mem:
-            written = _write(mem, texts, vectors, arguments.writers)
-            raw = _write_raw(path / "raw", written, arguments.writers)
+            count, seconds, size = _write(mem, texts, vectors, arguments.writers)
+            payload = os.urandom(size)
+            alike = [[(TABLES[0], i.to_bytes(8, "big"), payload)] for i in range(count)]
+            raw_seconds = write_raw(path / "raw", alike, arguments.writers)
             _search(mem, texts, vectors, queries)
     print("\nwrites, durable, one memory a call")
-    rates = {}
-    for name, (count, seconds) in {"siltstone": written["timed"], "raw lmdb": raw}.items():
-        rates[name] = count / seconds
-        print(f"  {name:<28}{rates[name]:>10,.0f} /s   ({arguments.writers} writers)")
+    rates = {"siltstone": count / seconds, "raw lmdb": count / raw_seconds}
+    for name, rate in rates.items():
+        print(f"  {name:<28}{rate:>10,.0f} /s   ({arguments.writers} writers)")
     print(f"  ratio siltstone / raw lmdb  {rates['siltstone'] / rates['raw lmdb']:>10.2f}")
 
 
-def _write(mem: siltstone.Api, texts: list[str], vectors: np.ndarray, writers: int) -> dict[str, object]:
-    """Most memories in batches; the last ones one by one from many threads, which is what is timed."""
+def _write(mem: siltstone.Api, texts: list[str], vectors: np.ndarray, writers: int) -> tuple[int, float, int]:
+    """Most memories in batches; the last ones one by one from many threads: number, seconds, size of one."""
     timed = min(len(texts) // 4, 2000)
     bulk = len(texts) - timed
     started = time.perf_counter()
@@ -65,55 +65,14 @@ def _write(mem: siltstone.Api, texts: list[str], vectors: np.ndarray, writers: i
     def write(i: int) -> None:
         mem.write(namespace="bench", **_draft(texts[bulk + i], vectors[bulk + i]))
 
-    elapsed = _in_threads(write, timed, writers)
+    elapsed = in_threads(write, timed, writers)
     sample = mem.get(mem.list("bench", page_size=1)[0].id)[0]
     size = len(sample.content.encode()) + 400 + DIMENSION * 4
-    return {"timed": (timed, elapsed), "size": size}
+    return timed, elapsed, size
 
 
 def _draft(text: str, vector: np.ndarray) -> dict[str, object]:
     return {"content": text, "vector": vector.tolist(), "on_duplicate": "KEEP"}
-
-
-def _write_raw(path: Path, written: dict[str, object], writers: int) -> tuple[int, float]:
-    """The same number of records of the same size, group commit as tight as it can be written by hand."""
-    count, _ = written["timed"]  # type: ignore[misc]
-    payload = os.urandom(written["size"])  # type: ignore[arg-type]
-    path.mkdir()
-    env = lmdb.open(str(path), map_size=1 << 32)
-    waiting: list[tuple[bytes, threading.Event]] = []
-    arrived = threading.Condition()
-    done = False
-
-    def committer() -> None:
-        while True:
-            with arrived:
-                arrived.wait_for(lambda: waiting or done)
-                group, waiting[:] = list(waiting), []
-            if not group:
-                return
-            with env.begin(write=True) as txn:
-                for key, _ in group:
-                    txn.put(key, payload)
-            for _, event in group:
-                event.set()
-
-    def write(i: int) -> None:
-        event = threading.Event()
-        with arrived:
-            waiting.append((i.to_bytes(8, "big"), event))
-            arrived.notify()
-        event.wait()
-
-    thread = threading.Thread(target=committer)
-    thread.start()
-    elapsed = _in_threads(write, count, writers)
-    with arrived:
-        done = True
-        arrived.notify()
-    thread.join()
-    env.close()
-    return count, elapsed
 
 
 def _search(mem: siltstone.Api, texts: list[str], vectors: np.ndarray, queries: np.ndarray) -> None:
@@ -178,20 +137,6 @@ def _latency(
     ratio = f"{p50 / baseline:.1f} × raw usearch" if baseline else ""
     print(f"  {name:<28}{p50:>8,.0f} µs p50 {p99:>8,.0f} µs p99  {recall:<16} {ratio}")
     return p50
-
-
-def _in_threads(work: Callable[[int], None], count: int, threads: int) -> float:
-    """Seconds that `threads` threads take for `work(0)` … `work(count - 1)`."""
-    pool = [
-        threading.Thread(target=lambda first=i: [work(j) for j in range(first, count, threads)])
-        for i in range(threads)
-    ]
-    started = time.perf_counter()
-    for thread in pool:
-        thread.start()
-    for thread in pool:
-        thread.join()
-    return time.perf_counter() - started
 
 
 def _clustered(random: np.random.Generator, count: int) -> np.ndarray:

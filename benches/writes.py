@@ -54,7 +54,7 @@ def main() -> None:
                 mem.write(texts[i], namespace=NAMESPACE, vector=vectors[i], on_duplicate="KEEP")
 
             for _ in range(arguments.rounds):
-                rates["siltstone"].append(count / _in_threads(write, count, arguments.writers))
+                rates["siltstone"].append(count / in_threads(write, count, arguments.writers))
                 entries = _newest_entries(mem, count)
                 each = [
                     [("memories", key, b"".join(value for _, _, value in memory))]
@@ -62,7 +62,7 @@ def main() -> None:
                     for _, key, _ in memory[:1]
                 ]
                 for name, what in (("raw, one entry", each), ("raw, same entries", entries)):
-                    seconds = _write_raw(path / "raw", what, arguments.writers)
+                    seconds = write_raw(path / "raw", what, arguments.writers)
                     rates[name].append(count / seconds)
     size = statistics.mean(sum(len(key) + len(value) for _, key, value in memory) for memory in entries)
     print(f"{size:,.0f} bytes a memory in {len(entries[0])} entries")
@@ -86,7 +86,7 @@ def _newest_entries(mem: Local, count: int) -> list[Entries]:
     return [[(table, *by_table[table][i]) for table in TABLES] for i in range(count)]
 
 
-def _write_raw(path: Path, memories: list[Entries], writers: int) -> float:
+def write_raw(path: Path, memories: list[Entries], writers: int) -> float:
     """Seconds of a group commit as tight as it can be written by hand."""
     path.mkdir()
     env = lmdb.open(str(path), map_size=1 << 32, max_dbs=len(TABLES))
@@ -118,7 +118,7 @@ def _write_raw(path: Path, memories: list[Entries], writers: int) -> float:
 
     thread = threading.Thread(target=committer)
     thread.start()
-    elapsed = _in_threads(write, len(memories), writers)
+    elapsed = in_threads(write, len(memories), writers)
     with arrived:
         done = True
         arrived.notify()
@@ -130,7 +130,7 @@ def _write_raw(path: Path, memories: list[Entries], writers: int) -> float:
     return elapsed
 
 
-def _in_threads(work: Callable[[int], None], count: int, threads: int) -> float:
+def in_threads(work: Callable[[int], None], count: int, threads: int) -> float:
     """Seconds that `threads` threads take for `work(0)` … `work(count - 1)`."""
     pool = [
         threading.Thread(target=lambda first=i: [work(j) for j in range(first, count, threads)])
