@@ -177,8 +177,7 @@ class Mover:
         vectors = embedder.embed_passages([text for texts in passages for text in texts])
 
         def keep(writer: Writer) -> bool:
-            now = writer.namespace(record.name)
-            if now is None or now.number != record.number or now.next_model != record.next_model:
+            if not _is_moving(writer, record):
                 return False
             at = 0
             for memory, texts in zip(memories, passages, strict=True):
@@ -194,8 +193,7 @@ class Mover:
 def _switch(writer: Writer, record: NamespaceRecord, seq: int) -> list[Memory] | None:
     """Finish the move if nothing is missing, and return None; else the memories that changed since `seq` and
     have no vectors yet, or none of them where everything has to be looked at again."""
-    now = writer.namespace(record.name)
-    if now is None or now.number != record.number or now.next_model != record.next_model:
+    if not _is_moving(writer, record):
         return None
     changed = writer.changed(record.number, seq)
     if changed is None:
@@ -208,3 +206,9 @@ def _switch(writer: Writer, record: NamespaceRecord, seq: int) -> list[Memory] |
         return missing
     writer.finish_move(record.number)
     return None
+
+
+def _is_moving(writer: Writer, record: NamespaceRecord) -> bool:
+    """Whether the namespace is there and still being moved to the same model."""
+    now = writer.namespace(record.name)
+    return now is not None and now.number == record.number and now.next_model == record.next_model
