@@ -214,7 +214,7 @@ impl<'a> Call<'a> {
         let there = |row: u32| (row as usize) < self.rows.len();
         match (a, b) {
             (QUERY, row) | (row, QUERY) if there(row) => {
-                Some(self.rows.near_one(self.kernels, self.query?, row as usize))
+                Some(self.rows.near_one(self.kernels, &self.query?.signed, row as usize))
             }
             (a, b) if there(a) && there(b) => {
                 let mut probe = self.probe.borrow_mut();
@@ -328,7 +328,7 @@ mod tests {
         for row in (0..rows.len()).step_by(50) {
             let query = Query::new(&rows.plain(row));
             let mut cosines = Vec::new();
-            rows.near(kernels, &query, &all, &mut cosines);
+            rows.near(kernels, &query.signed, &all, &mut cosines);
             let mut exact: Vec<(u32, f32)> = all.iter().copied().zip(cosines).collect();
             exact.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
             let near = graph.nearest(kernels, rows, &query, 64, allowed).unwrap();

@@ -12,16 +12,35 @@ pub const BLOCK: usize = 8;
 /// Rows between a prefetch and its use.
 const AHEAD: usize = 16;
 
-/// A query of length one.
+/// A vector's high bytes as what rows are compared with: a query's, or those of another row.
 #[derive(Clone, Debug)]
-pub struct Query {
-    pub plain: Vec<f32>,
+pub struct Signed {
     high: Vec<i8>,
-    wide: Vec<i16>,
     /// 128 · Σ high.
     bias: i32,
     /// The largest number, in absolute terms.
     largest: f32,
+}
+
+impl Signed {
+    fn new(high: &[u8], largest: f32) -> Self {
+        let high: Vec<i8> = high.iter().map(|x| signed(*x)).collect();
+        let bias = 128 * high.iter().map(|x| i32::from(*x)).sum::<i32>();
+        Signed { high, bias, largest }
+    }
+
+    /// What a sum of products, times the row's largest number, is to be multiplied with to get the cosine.
+    fn unit(&self) -> f32 {
+        self.largest / (127.0 * 127.0)
+    }
+}
+
+/// A query of length one.
+#[derive(Clone, Debug)]
+pub struct Query {
+    pub plain: Vec<f32>,
+    pub signed: Signed,
+    wide: Vec<i16>,
     /// Length of what the high bytes leave out.
     pub error: f32,
 }
@@ -31,54 +50,9 @@ impl Query {
     pub fn new(vector: &[f32]) -> Self {
         let mut row = Row::new(vector);
         row.pad();
-        let high: Vec<i8> = row.high.iter().map(|x| signed(*x)).collect();
         let wide = row.numbers().collect();
-        let bias = 128 * high.iter().map(|x| i32::from(*x)).sum::<i32>();
-        Query { plain: vector.to_vec(), high, wide, bias, largest: row.largest, error: row.error }
-    }
-}
-
-/// A row as a query against other rows: what building the graph compares.
-#[derive(Clone, Debug)]
-pub struct Signed {
-    high: Vec<i8>,
-    bias: i32,
-    largest: f32,
-}
-
-/// What a scan and the graph compare rows with.
-pub trait Probe {
-    fn high(&self) -> &[i8];
-    fn bias(&self) -> i32;
-    /// What a sum of products, times the row's largest number, is to be multiplied with to get the cosine.
-    fn unit(&self) -> f32;
-}
-
-impl Probe for Query {
-    fn high(&self) -> &[i8] {
-        &self.high
-    }
-
-    fn bias(&self) -> i32 {
-        self.bias
-    }
-
-    fn unit(&self) -> f32 {
-        self.largest / (127.0 * 127.0)
-    }
-}
-
-impl Probe for Signed {
-    fn high(&self) -> &[i8] {
-        &self.high
-    }
-
-    fn bias(&self) -> i32 {
-        self.bias
-    }
-
-    fn unit(&self) -> f32 {
-        self.largest / (127.0 * 127.0)
+        let signed = Signed::new(&row.high, row.largest);
+        Query { plain: vector.to_vec(), signed, wide, error: row.error }
     }
 }
 
@@ -206,15 +180,14 @@ impl Rows {
     }
 
     pub fn signed(&self, row: usize) -> Signed {
-        let high: Vec<i8> = self.high_of(row).iter().map(|x| signed(*x)).collect();
-        let bias = 128 * high.iter().map(|x| i32::from(*x)).sum::<i32>();
-        Signed { high, bias, largest: self.largest[row] }
+        Signed::new(self.high_of(row), self.largest[row])
     }
 
     /// The cosine of a query and a row, from both planes: an exact sum of integers, so the same on any machine.
     pub fn cosine(&self, kernels: Kernels, query: &Query, row: usize) -> f32 {
         let sum = (kernels.wide)(self.high_of(row), self.low_of(row), &query.wide);
-        let unit = f64::from(query.largest) * f64::from(self.largest[row]) / f64::from(LARGEST * LARGEST);
+        let unit =
+            f64::from(query.signed.largest) * f64::from(self.largest[row]) / f64::from(LARGEST * LARGEST);
         ((sum as f64 * unit) as f32).clamp(-1.0, 1.0)
     }
 
@@ -231,9 +204,9 @@ impl Rows {
 
     /// Appends the cosine of a probe and each of `rows`, by the high bytes.
     #[inline]
-    pub fn near<P: Probe>(&self, kernels: Kernels, probe: &P, rows: &[u32], cosines: &mut Vec<f32>) {
-        let query = [probe.high()];
-        let (unit, bias) = (probe.unit(), probe.bias());
+    pub fn near(&self, kernels: Kernels, probe: &Signed, rows: &[u32], cosines: &mut Vec<f32>) {
+        let query = [probe.high.as_slice()];
+        let (unit, bias) = (probe.unit(), probe.bias);
         let mut put = |rows: &[u32], sums: &[i32]| {
             let each = rows.iter().zip(sums);
             cosines.extend(each.map(|(row, sum)| self.scaled(*row, sum - bias, unit)));
@@ -251,16 +224,16 @@ impl Rows {
     }
 
     /// The cosine of a probe and one row, by the high bytes.
-    pub fn near_one<P: Probe>(&self, kernels: Kernels, probe: &P, row: usize) -> f32 {
-        let sums = (kernels.one)(&[self.high_of(row)], &[probe.high()]);
-        self.scaled(row as u32, sums[0] - probe.bias(), probe.unit())
+    pub fn near_one(&self, kernels: Kernels, probe: &Signed, row: usize) -> f32 {
+        let sums = (kernels.one)(&[self.high_of(row)], &[&probe.high]);
+        self.scaled(row as u32, sums[0] - probe.bias, probe.unit())
     }
 
     /// The cosines of up to `BLOCK` queries and each of `rows` by the high bytes, in one pass over the rows.
     pub fn near_block(&self, kernels: Kernels, queries: &[&Query], rows: &[u32]) -> Vec<Vec<f32>> {
         let mut cosines: Vec<Vec<f32>> = queries.iter().map(|_| Vec::with_capacity(rows.len())).collect();
         let count = queries.len();
-        let high = |q: usize| queries[q.min(count - 1)].high();
+        let high = |q: usize| queries[q.min(count - 1)].signed.high.as_slice();
         let (four, eight): ([&[i8]; 4], [&[i8]; 8]) = match count {
             0 => return cosines,
             _ => (std::array::from_fn(high), std::array::from_fn(high)),
@@ -268,7 +241,7 @@ impl Rows {
         for (number, piece) in rows.chunks(AHEAD).enumerate() {
             self.fetch(rows, (number + 1) * AHEAD);
             match count {
-                1 => self.near(kernels, queries[0], piece, &mut cosines[0]),
+                1 => self.near(kernels, &queries[0].signed, piece, &mut cosines[0]),
                 2..=4 => {
                     for rows in piece.chunks(4) {
                         let of = |i: usize| self.high_of(rows[i.min(rows.len() - 1)] as usize);
@@ -312,7 +285,7 @@ impl Rows {
     ) {
         for (row, sums) in rows.iter().zip(sums) {
             for ((query, sum), cosines) in queries.iter().zip(sums).zip(cosines.iter_mut()) {
-                cosines.push(self.scaled(*row, sum - query.bias, query.unit()));
+                cosines.push(self.scaled(*row, sum - query.signed.bias, query.signed.unit()));
             }
         }
     }
