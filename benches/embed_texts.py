@@ -2,9 +2,9 @@
 
     python benches/embed_texts.py FOLDER embeddings.npz [--texts 100000] [--queries 1000]
 
-Takes the JSONL files below FOLDER: what stands in a field `query` is asked, the sentences of every other string of
-more than a few words are what is found, in pieces of up to three, each text once, in an order drawn with a fixed
-seed. The file holds `v` and `q`, float32, and `t` and `a`, the texts.
+Takes the JSONL files below FOLDER: what stands in a field `query` is asked, the sentences of every other
+string of more than a few words are what is found, in pieces of up to three, each text once, in an order drawn
+with a fixed seed. The file holds `v` and `q`, float32, and `t` and `a`, the texts.
 """
 
 import argparse
